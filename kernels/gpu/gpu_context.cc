@@ -18,11 +18,16 @@ GpuProgram& GpuProgram::operator=(const GpuProgram&) = default;
 
 namespace {
 
-// Work-groups of 64 in four forms. Left to themselves drivers take whatever divides the sizes:
-// groups of one item where they are prime; and PoCL compiles a kernel anew for every other form.
+// Work-groups of 64. Left to themselves drivers take whatever divides the sizes: groups of one item
+// where they are prime. PoCL compiles a kernel anew for every form, so a form other than the usual
+// two has to save a sixth of the work-items.
 void ChooseGroups(Launch* launch) {
   const size_t x = launch->global[0], y = launch->global[1];
+  const auto items = [&](size_t wide) { return RoundUp(x, wide) * RoundUp(y, 64 / wide); };
   size_t wide = x > 8 ? 16 : 4;
+  for (const size_t other : {32, 64, 8, 4}) {
+    if (6 * items(other) < 5 * items(wide)) wide = other;
+  }
   if (y == 1) wide = 64;
   if (x == 1 && y > 1) wide = 1;
   launch->local[0] = wide;

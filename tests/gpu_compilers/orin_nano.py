@@ -2,14 +2,16 @@
 """A model, not a measurement: what share of the roofline the pointwise layers of EfficientNet-Lite0 (batch 1) reach on
 a Jetson Orin Nano with a kernel of the table of sm_87.
 
-Usage: orin_nano.py [--half] [--tile ROWSxCOLUMNS] [--layers]
+Usage: orin_nano.py [--half] [--tile TILE] [--layers]
   --half  float16 storage
-  --tile  of every layer, such as 8x4; without it a layer has the tile that is fastest here, as the tuner would choose
+  --tile  of every layer, such as 8x4 or split_8x4; without it a layer has the tile that is fastest here, as the tuner
+          would choose
 
 Assumptions. The processor: 8 multiprocessors at 0.625 GHz, each with 128 lanes for multiply-adds, 4 warps of 32 items
-that issue an instruction a clock, 32 warps resident; 68 GB/s. A warp's load occupies the load unit for 2 clocks (up to
-32 bits an item), 3 (64) or 4 (128); a dependent load takes 300 clocks, which one pass of the loop waits for unless other
-warps fill the time. The loop is all that counts: no launches, no ends of loops, no caches that miss. A layer takes the
+that issue an instruction a clock, up to 48 warps resident, as many as 65,536 registers serve; 68 GB/s. A warp's load
+occupies the load unit for 2 clocks (up to 32 bits an item), 3 (64) or 4 (128); a dependent load takes 300 clocks, which
+one pass of the loop waits for unless other warps fill the time. The loop is all that counts: no launches, no ends of
+loops, no sums of split depths, no caches that miss. A layer takes the
 longest of: instructions, loads, waiting, and the roofline itself, which is the longer of its multiply-adds and of
 moving its inputs, weights and outputs once.
 """
@@ -19,7 +21,7 @@ import math
 
 import table
 
-CLOCK, PROCESSORS, LANES, ISSUE, WARP, RESIDENT = 0.625e9, 8, 128, 4, 32, 32
+CLOCK, PROCESSORS, LANES, ISSUE, WARP, RESIDENT, REGISTERS = 0.625e9, 8, 128, 4, 32, 48, 65536
 BYTES_PER_SECOND, LATENCY = 68e9, 300
 LOAD_CLOCKS = {8: 2, 16: 2, 32: 2, 64: 3, 96: 4, 128: 4}
 
@@ -48,12 +50,13 @@ def roofline(m, n, k, bytes_per_value):
                bytes_per_value * (m * k + k * n + m * n) / BYTES_PER_SECOND)
 
 
-def times(m, n, k, row, rows, columns):
+def times(m, n, k, row, rows, columns, parts):
     """Seconds by what they are spent on."""
-    warps = math.ceil(math.ceil(m / rows) * math.ceil(n / columns) / WARP)
-    passes = math.ceil(k * rows * columns / row["multiply_adds"])
+    warps = math.ceil(math.ceil(m / rows) * math.ceil(n / columns) * parts / WARP)
+    passes = math.ceil(k * rows * columns / row["multiply_adds"] / parts)
     loads = sum(row[f"load{bits}"] * clocks for bits, clocks in LOAD_CLOCKS.items())
-    waves = math.ceil(warps / (PROCESSORS * RESIDENT))
+    resident = min(RESIDENT, REGISTERS // (WARP * row["registers"]))
+    waves = math.ceil(warps / (PROCESSORS * resident))
     busiest = math.ceil(warps / PROCESSORS)
     return {"instructions": busiest * passes * row["instructions"] / ISSUE / CLOCK,
             "loads": busiest * passes * loads / CLOCK,
@@ -61,13 +64,14 @@ def times(m, n, k, row, rows, columns):
 
 
 def tiles(half):
-    """{"8x4": (rows, columns, line of the table)}: the tiles of gemm.cl for rows of a multiple of four elements."""
+    """{"8x4": (line of the table, rows, columns, parts of the depth)}: the tiles of gemm.cl for rows of a multiple of
+    four elements."""
     _, lines = table.read("sm_87")
     found = {}
     for (program, options, kernel), line in lines.items():
-        tile = kernel.rpartition("_")[2]
-        if program == "gemm" and "-DTW_ALIGNED" in options and "x" in tile and ("_f16_" in kernel) == half:
-            found[tile] = (*map(int, tile.split("x")), line)
+        storage, _, tile = kernel.removeprefix("gemm_").partition("_")
+        if program == "gemm" and "-DTW_ALIGNED" in options and (storage == "f16") == half:
+            found[tile] = (line, *map(int, tile.removeprefix("split_").split("x")), 8 if "-DTW_SPLIT" in options else 1)
     return found
 
 
@@ -85,14 +89,13 @@ def main():
     total = ideal = 0.0
     for m, n, k in pointwise():
         least = roofline(m, n, k, 2 if arguments.half else 4)
-        spent = {name: {**times(m, n, k, line, rows, columns), "roofline": least}
-                 for name, (rows, columns, line) in choice.items()}
+        spent = {name: {**times(m, n, k, *one), "roofline": least} for name, one in choice.items()}
         tile = min(spent, key=lambda name: max(spent[name].values()))
         longest = max(spent[tile], key=spent[tile].get)
         seconds = spent[tile][longest]
         total, ideal = total + seconds, ideal + least
         if arguments.layers:
-            print(f"{m:6} x {n:4} x {k:4}: {tile}, {seconds * 1e6:7.1f} us, roofline {least * 1e6:6.1f} us, {longest}")
+            print(f"{m:6} x {n:4} x {k:4}: {tile:9}, {seconds * 1e6:7.1f} us, roofline {least * 1e6:6.1f} us, {longest}")
     print(f"{total * 1e3:.2f} ms, roofline {ideal * 1e3:.2f} ms, share {ideal / total:.0%}")
 
 

@@ -77,10 +77,10 @@ def check_tables():
 def check_model():
     """The roofline's share needs the lines of the tiles that gemm.cl has."""
     for half in (False, True):
-        expect(sorted(orin_nano.tiles(half)), ["1x4", "2x4", "4x4", "4x8", "8x4"])
-        rows, columns, line = orin_nano.tiles(half)["4x8"]
-        expect((rows, columns), (4, 8))
-        spent = orin_nano.times(196, 672, 112, line, rows, columns)
+        expect(sorted(orin_nano.tiles(half)), ["1x4", "2x4", "4x4", "4x8", "8x4", "split_4x4", "split_8x4"])
+        expect(orin_nano.tiles(half)["4x8"][1:], (4, 8, 1))
+        expect(orin_nano.tiles(half)["split_8x4"][1:], (8, 4, 8))
+        spent = orin_nano.times(196, 672, 112, *orin_nano.tiles(half)["4x8"])
         expect(orin_nano.roofline(196, 672, 112, 2 if half else 4) <= 2 * max(spent.values()), True)
 
 

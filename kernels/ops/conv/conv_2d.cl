@@ -2,12 +2,14 @@
 // by TW_CHANNELS output channels (4 or 8) and keeps it in registers. A program is compiled for one
 // size of block, after which its kernel is named: conv_2d_f32_4x8.
 //
-// Weights come as [group][ky][kx][input channel][output channel of the group, rounded up to fours],
-// bias as [group][the same]. Loops over TW_PIXELS and TW_FOURS unroll, and arrays of these sizes
-// are registers.
+// Weights come as [group][ky][kx][input channel][output channel of the group, rounded up to
+// TW_CHANNELS], bias as [group][the same]. Loops over TW_PIXELS, TW_FOURS and TW_SUMS unroll, and
+// arrays of these sizes are registers.
 //
 // x: blocks of channels of all groups; y: blocks of pixels of a row; z: rows of all images.
 #define TW_FOURS (TW_CHANNELS / 4)
+#define TW_SUMS tw_sums(TW_PIXELS * TW_FOURS)
+#define TW_LINE TW_NAME2(tw_line, TW_CHANNELS)
 
 #define TW_BLOCK_OF(pixels, channels) pixels##x##channels
 #define TW_CONV_KERNEL(pixels, channels) TW_KERNEL_FOR(conv_2d, TW_BLOCK_OF(pixels, channels))
@@ -22,27 +24,27 @@ inline void tw_conv_2d_store(tw_in residual, tw_out output, int at, int left, in
 }
 
 TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
-    tw_in input, tw_in weights, tw_in bias, tw_in residual, tw_out output,  //
-    int in_h, int in_w, int in_c, int out_h, int out_w, int out_c,          //
-    int group_in, int group_out,                                            // channels of a group
+    tw_in restrict input, tw_in restrict weights, tw_in restrict bias, tw_in restrict residual,
+    tw_out restrict output, int in_h, int in_w, int in_c, int out_h, int out_w, int out_c,
+    int group_in, int group_out,  // channels of a group
     int filter_h, int filter_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
     int pad_top, int pad_left, int has_residual, int n_rows, float lo, float hi) {
-  const int wide = (group_out + 3) / 4 * 4, blocks = (wide + TW_CHANNELS - 1) / TW_CHANNELS;
+  const int blocks = (group_out + TW_CHANNELS - 1) / TW_CHANNELS, wide = blocks * TW_CHANNELS;
   const int g = (int)get_global_id(0) / blocks;
   const int oc = ((int)get_global_id(0) - g * blocks) * TW_CHANNELS;
   const int x0 = (int)get_global_id(1) * TW_PIXELS, row = (int)get_global_id(2);
   if (g * group_out >= out_c || x0 >= out_w || row >= n_rows) return;
   const int b = row / out_h, oy = row - b * out_h;
 
-  int four[TW_FOURS];                 // where each four of channels lies, from oc on
-  float4 sum[TW_PIXELS][TW_FOURS];
+  float4 sum[TW_PIXELS][TW_FOURS][TW_SUMS];
 #pragma unroll
   for (int f = 0; f < TW_FOURS; ++f) {
-    // Behind the last four of a group, the last is computed once more, and not stored.
-    four[f] = f == 0 ? 0 : min(oc + 4 * f, wide - 4) - oc;
-    const float4 start = tw_load4(0, bias + g * wide + oc + four[f]);
+    const float4 start = tw_aligned4(bias + g * wide + oc + 4 * f);
 #pragma unroll
-    for (int p = 0; p < TW_PIXELS; ++p) sum[p][f] = start;
+    for (int p = 0; p < TW_PIXELS; ++p) {
+#pragma unroll
+      for (int s = 0; s < TW_SUMS; ++s) sum[p][f][s] = s == 0 ? start : (float4)(0.0f);
+    }
   }
 
   for (int ky = 0; ky < filter_h; ++ky) {
@@ -67,28 +69,31 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
           v[p] = tw_load4(0, input + from[p] + c);
           v[p] = inside[p] ? v[p] : (float4)(0.0f);
         }
+        float4 k[4][TW_FOURS];
+#pragma unroll
+        for (int j = 0; j < 4; ++j) TW_LINE(k[j], w + j * wide)
 #pragma unroll
         for (int f = 0; f < TW_FOURS; ++f) {
-          const float4 k0 = tw_load4(0, w + four[f]), k1 = tw_load4(0, w + four[f] + wide);
-          const float4 k2 = tw_load4(0, w + four[f] + 2 * wide);
-          const float4 k3 = tw_load4(0, w + four[f] + 3 * wide);
 #pragma unroll
           for (int p = 0; p < TW_PIXELS; ++p) {
-            sum[p][f] += v[p].x * k0 + v[p].y * k1 + v[p].z * k2 + v[p].w * k3;
+            tw_products4(sum[p][f][0], sum[p][f][1 % TW_SUMS], sum[p][f][2 % TW_SUMS],
+                         sum[p][f][3 % TW_SUMS], v[p], k[0][f], k[1][f], k[2][f], k[3][f])
           }
         }
       }
+#ifndef TW_ALIGNED
       for (; c < group_in; ++c, w += wide) {
 #pragma unroll
         for (int f = 0; f < TW_FOURS; ++f) {
-          const float4 k = tw_load4(0, w + four[f]);
+          const float4 k = tw_aligned4(w + 4 * f);
 #pragma unroll
           for (int p = 0; p < TW_PIXELS; ++p) {
             const float v = tw_load(from[p] + c, input);
-            sum[p][f] += k * (inside[p] ? v : 0.0f);
+            sum[p][f][0] += k * (inside[p] ? v : 0.0f);
           }
         }
       }
+#endif
     }
   }
 
@@ -98,8 +103,11 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
     const int at = (row * out_w + x0 + p) * out_c + g * group_out + oc;
 #pragma unroll
     for (int f = 0; f < TW_FOURS; ++f) {
+      float4 total = sum[p][f][0];
+#pragma unroll
+      for (int s = 1; s < TW_SUMS; ++s) total += sum[p][f][s];
       tw_conv_2d_store(residual, output, at + 4 * f, group_out - oc - 4 * f, has_residual,
-                       sum[p][f], lo, hi);
+                       total, lo, hi);
     }
   }
 }

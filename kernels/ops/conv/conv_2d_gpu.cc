@@ -39,8 +39,8 @@ struct BlockGrid {
 BlockGrid GridOf(const GpuContext& context, const Window& window, const ConvBlock& block) {
   const Shape& in = context.input(0)->shape;
   const Shape& filter = context.input(1)->shape;
-  const int64_t groups = in[3] / filter[3], quads = Fours(filter[0] / groups);
-  return {(quads + block.fours - 1) / block.fours * groups,
+  const int64_t groups = in[3] / filter[3], wide = block.fours * 4;
+  return {(filter[0] / groups + wide - 1) / wide * groups,
           (window.w.out + block.pixels - 1) / block.pixels, in[0] * window.h.out};
 }
 
@@ -52,11 +52,13 @@ const ConvBlock& UsualBlock(const GpuContext& context, const Window& window) {
   }
 }
 
-// conv_2d.cl's weights: [group][tap][input channel][output channel of the group, in fours].
-int DirectWeights(GpuContext& context, int64_t groups) {
+// conv_2d.cl's weights: [group][tap][input channel][output channel of the group, rounded up to
+// `multiple`].
+int DirectWeights(GpuContext& context, int64_t groups, int64_t multiple) {
   const Shape& filter = context.input(1)->shape;
   const int64_t group_in = filter[3], group_out = filter[0] / groups, taps = filter[1] * filter[2];
-  const int64_t wide = Fours(group_out) * 4, n = groups * taps * group_in * wide;
+  const int64_t wide = (group_out + multiple - 1) / multiple * multiple;
+  const int64_t n = groups * taps * group_in * wide;
   const float* from = context.Floats(1);
   return context.Constant(static_cast<size_t>(n), [&](float* to) {
     for (int64_t i = 0; i < n; ++i) {
@@ -71,8 +73,8 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
   const Shape& in = context.input(0)->shape;
   const Shape& filter = context.input(1)->shape;
   const int64_t groups = in[3] / filter[3];
-  const int weights = DirectWeights(context, groups);
-  const int bias = Bias(context, groups, filter[0] / groups);
+  const int weights = DirectWeights(context, groups, block.fours * 4);
+  const int bias = Bias(context, groups, filter[0] / groups, block.fours * 4);
   const BlockGrid grid = GridOf(context, window, block);
   std::vector<LaunchArgument> args = WindowArgs(context, window, weights, bias);
   for (const int64_t n : {int64_t{filter[0]}, int64_t{filter[3]}, filter[0] / groups}) {
@@ -82,6 +84,7 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
   context.Add("conv_2d", {block.variant, block.assumption}, std::move(args), grid.channels,
               grid.pixels, grid.rows);
   context.TakesOptions(ConvBlockOptions(block.pixels, block.fours * 4));
+  context.TakesRows(filter[3], filter[0] / groups);
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 //
 // x: fours of output channels; y: pixels of a row; z: rows of all images.
 
-TW_KERNEL(depthwise_conv_2d)(tw_in input, tw_in filter, tw_in bias, tw_in residual,
-                             tw_out output, int in_h, int in_w, int in_c, int out_h, int out_w,
-                             int out_c, int multiplier, int filter_h, int filter_w, int stride_h,
-                             int stride_w, int dilation_h, int dilation_w, int pad_top,
-                             int pad_left, int has_residual, int n_rows, float lo, float hi) {
+TW_KERNEL(depthwise_conv_2d)(tw_in restrict input, tw_in restrict filter, tw_in restrict bias,
+                             tw_in restrict residual, tw_out restrict output, int in_h, int in_w,
+                             int in_c, int out_h, int out_w, int out_c, int multiplier,
+                             int filter_h, int filter_w, int stride_h, int stride_w,
+                             int dilation_h, int dilation_w, int pad_top, int pad_left,
+                             int has_residual, int n_rows, float lo, float hi) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
@@ -21,16 +22,7 @@ TW_KERNEL(depthwise_conv_2d)(tw_in input, tw_in filter, tw_in bias, tw_in residu
       if (ix < 0 || ix >= in_w) continue;
       const int from = ((b * in_h + iy) * in_w + ix) * in_c;
       const float4 k = tw_load_part(filter, (ky * filter_w + kx) * out_c + c, n);
-      float4 v;
-      if (multiplier == 1) {
-        v = tw_load_part(input, from + c, n);
-      } else {
-        v.x = tw_load(from + c / multiplier, input);
-        v.y = tw_load(from + min(c + 1, out_c - 1) / multiplier, input);
-        v.z = tw_load(from + min(c + 2, out_c - 1) / multiplier, input);
-        v.w = tw_load(from + min(c + 3, out_c - 1) / multiplier, input);
-      }
-      sum += k * v;
+      sum += k * tw_channels(input, from, c, multiplier, out_c);
     }
   }
   const int at = (row * out_w + x) * out_c + c;

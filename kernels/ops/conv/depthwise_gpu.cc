@@ -1,4 +1,5 @@
 // DEPTHWISE_CONV_2D on a GPU (depthwise_conv_2d.cl, depthwise_rows.cl).
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,9 +43,9 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
   const float* from = context.Floats(1);
   const int64_t n = in[3], wide = Fours(n) * 4, taps = kernel.taps * kernel.taps;
   const int64_t n_rows = in[0] * window.h.out;
-  const int weights = context.Constant(static_cast<size_t>(taps * wide), [&](float* to) {
-    for (int64_t i = 0; i < taps * wide; ++i) {
-      to[i] = i % wide < n ? from[i / wide * n + i % wide] : 0.0f;
+  const int weights = context.Constant(static_cast<size_t>((taps + 1) * wide), [&](float* to) {
+    for (int64_t i = 0; i < (taps + 1) * wide; ++i) {
+      to[i] = i < taps * wide && i % wide < n ? from[i / wide * n + i % wide] : 0.0f;
     }
   });
   float lo, hi;
@@ -57,6 +58,10 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
        IntArg(window.w.out), IntArg(window.h.pad), IntArg(window.w.pad),
        IntArg(HasResidual(context)), IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
       Fours(n), (window.w.out + kernel.pixels - 1) / kernel.pixels, n_rows);
+  context.TakesOptions(" -DTW_TAPS=" + std::to_string(kernel.taps) +
+                       " -DTW_STRIDE=" + std::to_string(kernel.stride) +
+                       " -DTW_PIXELS=" + std::to_string(kernel.pixels));
+  context.TakesRows(n, n);
 }
 
 void AddDepthwise(GpuContext& context, const Window& window) {
@@ -69,6 +74,8 @@ void AddDepthwise(GpuContext& context, const Window& window) {
   AddTaps(context, window, &args);
   context.Add(kDepthwise, kDepthwise, std::move(args), Fours(out_c), window.w.out,
               in[0] * window.h.out);
+  if (out_c != in[3]) context.TakesOptions(" -DTW_MULTIPLIED");
+  context.TakesRows(out_c, out_c);
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ void AddFused(GpuContext& depthwise, GpuContext& pointwise) {
     args.push_back(arg);
   }
   pointwise.AddGroups(kFused, kFused, std::move(args), kGroup, (n_pixels + tile - 1) / tile, 1);
+  if (middle != in[3]) pointwise.TakesOptions(" -DTW_MULTIPLIED");
+  pointwise.TakesRows(middle, out[3]);
 }
 
 }  // namespace

@@ -1,72 +1,61 @@
 // DEPTHWISE_CONV_2D of 3x3 and 5x5 taps with stride 1 or 2, dilation 1 and one filter per channel,
 // NHWC: a line of the image is loaded into registers once and serves all taps and pixels.
 //
-// Four channels of 4 neighbouring pixels (stride 2: of 2) per work-item. The filter comes as
-// [ky][kx][channel, rounded up to fours], the bias rounded up likewise. x: fours of channels; y:
-// blocks of pixels of a row; z: rows of all images.
+// Four channels of TW_PIXELS neighbouring pixels per work-item. A program is compiled for one size
+// of filter and one stride, after which its kernel is named: depthwise_rows_f32_3x3_1. The filter
+// comes as [ky][kx][channel, rounded up to fours], with zeros for all channels after it, the bias
+// rounded up likewise. Loops over constants unroll, and arrays are registers. x: fours of channels;
+// y: blocks of pixels of a row; z: rows of all images.
+#define TW_VALUES ((TW_PIXELS - 1) * TW_STRIDE + TW_TAPS)  // of a line
+#define TW_ROWS_OF(taps, stride) taps##x##taps##_##stride
+#define TW_ROWS_KERNEL(taps, stride) TW_KERNEL_FOR(depthwise_rows, TW_ROWS_OF(taps, stride))
 
-#define TW_DEPTHWISE_PARAMETERS                                                             \
-  tw_in input, tw_in filter, tw_in bias, tw_in residual, tw_out output, int in_h, int in_w, \
-      int n_channels, int out_h, int out_w, int pad_top, int pad_left, int has_residual,    \
-      int n_rows, float lo, float hi
-#define TW_DEPTHWISE_ARGUMENTS                                                                    \
-  input, filter, bias, residual, output, in_h, in_w, n_channels, out_h, out_w, pad_top, pad_left, \
-      has_residual, n_rows, lo, hi
-
-// The conditions are known when it is compiled: value j of the line meets tap j - i * stride of
-// output i.
-#define TW_PICK(t) ((t) == 0 ? k0 : (t) == 1 ? k1 : (t) == 2 ? k2 : (t) == 3 ? k3 : k4)
-#define TW_USE(i, j)                                              \
-  if (i < pixels && j - i * stride >= 0 && j - i * stride < taps) \
-    s##i += TW_PICK(j - i * stride) * v;
-#define TW_VALUE(j)                                                             \
-  if (j < (pixels - 1) * stride + taps && first + j >= 0 && first + j < in_w) { \
-    const float4 v = tw_load_part(input, (at + first + j) * n_channels + c, n); \
-    TW_USE(0, j) TW_USE(1, j) TW_USE(2, j) TW_USE(3, j)                         \
-  }
-#define TW_STORE(i)                                          \
-  if (i < pixels && x0 + i < out_w) {                        \
-    const int to = (row * out_w + x0 + i) * n_channels + c;  \
-    if (has_residual) s##i += tw_load_part(residual, to, n); \
-    tw_store_part(output, to, n, tw_clamp4(s##i, lo, hi));   \
-  }
-
-// taps x taps, `pixels` outputs (at most 4); a line has (pixels - 1) * stride + taps values, at
-// most 8.
-TW_INLINE void tw_depthwise_rows(const int taps, const int stride, const int pixels,
-                                 TW_DEPTHWISE_PARAMETERS) {
+TW_ROWS_KERNEL(TW_TAPS, TW_STRIDE)(tw_in restrict input, tw_in restrict filter,
+                                   tw_in restrict bias, tw_in restrict residual,
+                                   tw_out restrict output, int in_h, int in_w, int n_channels,
+                                   int out_h, int out_w, int pad_top, int pad_left,
+                                   int has_residual, int n_rows, float lo, float hi) {
   const int c = (int)get_global_id(0) * 4;
-  const int x0 = (int)get_global_id(1) * pixels;
+  const int x0 = (int)get_global_id(1) * TW_PIXELS;
   const int row = (int)get_global_id(2);
   if (c >= n_channels || x0 >= out_w || row >= n_rows) return;
-  const int b = row / out_h, oy = row - b * out_h, n = min(4, n_channels - c);
-  const int wide = (n_channels + 3) / 4 * 4, first = x0 * stride - pad_left;
-  float4 s0 = tw_load4(0, bias + c), s1 = s0, s2 = s0, s3 = s0;
-  for (int ky = 0; ky < taps; ++ky) {
-    const int iy = oy * stride - pad_top + ky;
-    if (iy < 0 || iy >= in_h) continue;
-    const int at = (b * in_h + iy) * in_w;
-    tw_in k = filter + ky * taps * wide + c;
-    const float4 k0 = tw_load4(0, k), k1 = tw_load4(0, k + wide), k2 = tw_load4(0, k + 2 * wide);
-    const float4 k3 = taps > 3 ? tw_load4(0, k + 3 * wide) : k2;
-    const float4 k4 = taps > 3 ? tw_load4(0, k + 4 * wide) : k2;
-    TW_VALUE(0) TW_VALUE(1) TW_VALUE(2) TW_VALUE(3) TW_VALUE(4) TW_VALUE(5) TW_VALUE(6) TW_VALUE(7)
+  const int b = row / out_h, n = min(4, n_channels - c);
+  const int wide = (n_channels + 3) / 4 * 4, left = x0 * TW_STRIDE - pad_left;
+  const int top = (row - b * out_h) * TW_STRIDE - pad_top;
+  const int first = max(0, -top), end = min(TW_TAPS, in_h - top);  // lines inside the image
+  // Values outside of it are read from the zeros.
+  tw_in line = input + (b * in_h + top + first) * in_w * n_channels + c, from[TW_VALUES];
+  int step[TW_VALUES];
+#pragma unroll
+  for (int j = 0; j < TW_VALUES; ++j) {
+    const bool inside = left + j >= 0 && left + j < in_w;
+    from[j] = inside ? line + (left + j) * n_channels : filter + TW_TAPS * TW_TAPS * wide + c;
+    step[j] = inside ? in_w * n_channels : 0;
   }
-  TW_STORE(0) TW_STORE(1) TW_STORE(2) TW_STORE(3)
-}
-
-TW_KERNEL_FOR(depthwise_rows, 3x3_1)(TW_DEPTHWISE_PARAMETERS) {
-  tw_depthwise_rows(3, 1, 4, TW_DEPTHWISE_ARGUMENTS);
-}
-
-TW_KERNEL_FOR(depthwise_rows, 3x3_2)(TW_DEPTHWISE_PARAMETERS) {
-  tw_depthwise_rows(3, 2, 2, TW_DEPTHWISE_ARGUMENTS);
-}
-
-TW_KERNEL_FOR(depthwise_rows, 5x5_1)(TW_DEPTHWISE_PARAMETERS) {
-  tw_depthwise_rows(5, 1, 4, TW_DEPTHWISE_ARGUMENTS);
-}
-
-TW_KERNEL_FOR(depthwise_rows, 5x5_2)(TW_DEPTHWISE_PARAMETERS) {
-  tw_depthwise_rows(5, 2, 2, TW_DEPTHWISE_ARGUMENTS);
+  float4 sum[TW_PIXELS];
+#pragma unroll
+  for (int i = 0; i < TW_PIXELS; ++i) sum[i] = tw_aligned4(bias + c);
+  tw_in taps = filter + first * TW_TAPS * wide + c;
+  for (int ky = first; ky < end; ++ky, taps += TW_TAPS * wide) {
+    float4 k[TW_TAPS];
+#pragma unroll
+    for (int t = 0; t < TW_TAPS; ++t) k[t] = tw_aligned4(taps + t * wide);
+#pragma unroll
+    for (int j = 0; j < TW_VALUES; ++j) {
+      const float4 v = tw_load_part(from[j], 0, n);
+      from[j] += step[j];
+#pragma unroll
+      for (int i = 0; i < TW_PIXELS; ++i) {
+        const int t = j - i * TW_STRIDE;  // value j of the line meets tap t of output i
+        if (t >= 0 && t < TW_TAPS) sum[i] += k[t] * v;
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < TW_PIXELS; ++i) {
+    if (x0 + i >= out_w) continue;
+    const int to = (row * out_w + x0 + i) * n_channels + c;
+    if (has_residual) sum[i] += tw_load_part(residual, to, n);
+    tw_store_part(output, to, n, tw_clamp4(sum[i], lo, hi));
+  }
 }

@@ -59,6 +59,7 @@ Status PlanTransposeConv(GpuContext& context) {
                IntArg(out_c), IntArg(w.filter), IntArg(h.stride), IntArg(w.stride), IntArg(h.pad),
                IntArg(w.pad), IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
               wide / 4, out[2], n_rows);
+  context.TakesRows(in_c, out_c);
   return Status::Ok();
 }
 

@@ -3,8 +3,7 @@
 //
 // The filters are transformed on the host; transformed values are float whatever the storage is.
 // The points of 4x4 are 0, +-3/4, +-3/2 and infinity: rounding errors are a third of those of 0,
-// +-1,
-// +-2. An input that is not finite spoils the whole tiles that it lies in.
+// +-1, +-2. An input that is not finite spoils the whole tiles that it lies in.
 // V is [position][tile][input channel, rounded up to fours], U [position][input channel, the
 // same][output channel, the same], M [position][tile][output channel, the same].
 
@@ -20,6 +19,11 @@ __constant float tw_a4[24] = {1, 1,         1,          1,      1,       0,  //
                               0, 0.75f,     -0.75f,     1.5f,   -1.5f,   0,  //
                               0, 0.5625f,   0.5625f,    2.25f,  2.25f,   0,  //
                               0, 0.421875f, -0.421875f, 3.375f, -3.375f, 1};
+
+// What lies between the kernels; always aligned.
+typedef const __global float* tw_floats;
+#define tw_four(p) (*(const __global float4*)(p))
+#define tw_to_four(p) (*(__global float4*)(p))
 
 // Columns of a tile; those after n fall away when it is compiled. TW_SUM is a row of a matrix
 // times the columns.
@@ -52,60 +56,61 @@ TW_INLINE void tw_winograd_input(const int m, __constant const float* bt, tw_in 
   }
   const int wide = (in_c + 3) / 4 * 4, n_tiles = n_rows * tiles_w;
   __global float* to = v + (i * n * n_tiles + row * tiles_w + tx) * wide + c;
-  for (int j = 0; j < n; ++j) vstore4(TW_SUM(bt + j * n), 0, to + j * n_tiles * wide);
+  for (int j = 0; j < n; ++j) tw_to_four(to + j * n_tiles * wide) = TW_SUM(bt + j * n);
 }
 
 // x: fours of channels; y: tiles of a row; z: rows of all transformed tiles.
-TW_KERNEL_FOR(winograd_input, 2x2)(tw_in input, __global float* v, int in_h, int in_w, int in_c,
-                                   int tiles_h, int tiles_w, int pad_top, int pad_left,
-                                   int n_rows) {
+TW_KERNEL_FOR(winograd_input, 2x2)(tw_in restrict input, __global float* restrict v, int in_h,
+                                   int in_w, int in_c, int tiles_h, int tiles_w, int pad_top,
+                                   int pad_left, int n_rows) {
   tw_winograd_input(2, tw_b2, input, v, in_h, in_w, in_c, tiles_h, tiles_w, pad_top, pad_left,
                     n_rows);
 }
 
-TW_KERNEL_FOR(winograd_input, 4x4)(tw_in input, __global float* v, int in_h, int in_w, int in_c,
-                                   int tiles_h, int tiles_w, int pad_top, int pad_left,
-                                   int n_rows) {
+TW_KERNEL_FOR(winograd_input, 4x4)(tw_in restrict input, __global float* restrict v, int in_h,
+                                   int in_w, int in_c, int tiles_h, int tiles_w, int pad_top,
+                                   int pad_left, int n_rows) {
   tw_winograd_input(4, tw_b4, input, v, in_h, in_w, in_c, tiles_h, tiles_w, pad_top, pad_left,
                     n_rows);
 }
 
-// M = V U at each position: four tiles by four output channels per work-item. x: fours of output
-// channels; y: fours of tiles; z: positions.
-TW_KERNEL(winograd_gemm)(__global const float* v, __global const float* u, __global float* m,
+// M = V U at each position: TW_TILES tiles by four output channels per work-item. x: fours of
+// output channels; y: blocks of tiles; z: positions.
+#define TW_TILES 8
+TW_KERNEL(winograd_gemm)(tw_floats restrict v, tw_floats restrict u, __global float* restrict m,
                          int n_tiles, int in_wide, int out_wide) {
-  const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4;
+  const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * TW_TILES;
   const int position = (int)get_global_id(2);
   if (column >= out_wide || row >= n_tiles) return;
-  const int last = n_tiles - 1, first = position * n_tiles;
-  __global const float* v0 = v + (first + row) * in_wide;
-  __global const float* v1 = v + (first + min(row + 1, last)) * in_wide;
-  __global const float* v2 = v + (first + min(row + 2, last)) * in_wide;
-  __global const float* v3 = v + (first + min(row + 3, last)) * in_wide;
-  __global const float* k = u + position * in_wide * out_wide + column;
-  float4 s0 = (float4)(0.0f), s1 = s0, s2 = s0, s3 = s0;
-  for (int c = 0; c < in_wide; c += 4, k += 4 * out_wide) {
-    const float4 k0 = vload4(0, k), k1 = vload4(0, k + out_wide);
-    const float4 k2 = vload4(0, k + 2 * out_wide), k3 = vload4(0, k + 3 * out_wide);
-    const float4 a0 = vload4(0, v0 + c), a1 = vload4(0, v1 + c);
-    const float4 a2 = vload4(0, v2 + c), a3 = vload4(0, v3 + c);
-    s0 += a0.x * k0 + a0.y * k1 + a0.z * k2 + a0.w * k3;
-    s1 += a1.x * k0 + a1.y * k1 + a1.z * k2 + a1.w * k3;
-    s2 += a2.x * k0 + a2.y * k1 + a2.z * k2 + a2.w * k3;
-    s3 += a3.x * k0 + a3.y * k1 + a3.z * k2 + a3.w * k3;
+  const int first = position * n_tiles;
+  tw_floats k = u + position * in_wide * out_wide + column;
+  tw_floats from[TW_TILES];
+  float4 sum[TW_TILES];
+#pragma unroll
+  for (int r = 0; r < TW_TILES; ++r) {
+    from[r] = v + (first + min(row + r, n_tiles - 1)) * in_wide;
+    sum[r] = (float4)(0.0f);
   }
-  __global float* to = m + (first + row) * out_wide + column;
-  vstore4(s0, 0, to);
-  if (row < last) vstore4(s1, 0, to + out_wide);
-  if (row + 1 < last) vstore4(s2, 0, to + 2 * out_wide);
-  if (row + 2 < last) vstore4(s3, 0, to + 3 * out_wide);
+  for (int c = 0; c < in_wide; c += 4, k += 4 * out_wide) {
+    const float4 k0 = tw_four(k), k1 = tw_four(k + out_wide);
+    const float4 k2 = tw_four(k + 2 * out_wide), k3 = tw_four(k + 3 * out_wide);
+#pragma unroll
+    for (int r = 0; r < TW_TILES; ++r) {
+      const float4 a = tw_four(from[r] + c);
+      tw_product4(sum[r], a, k0, k1, k2, k3)
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < TW_TILES; ++r) {
+    if (row + r < n_tiles) tw_to_four(m + (first + row + r) * out_wide + column) = sum[r];
+  }
 }
 
 // One row of the outputs of one tile, four channels.
-TW_INLINE void tw_winograd_output(const int m, __constant const float* at,
-                                  __global const float* from, tw_in bias, tw_in residual,
-                                  tw_out output, int out_h, int out_w, int out_c, int tiles_h,
-                                  int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+TW_INLINE void tw_winograd_output(const int m, __constant const float* at, tw_floats from,
+                                  tw_in bias, tw_in residual, tw_out output, int out_h, int out_w,
+                                  int out_c, int tiles_h, int tiles_w, int has_residual,
+                                  int n_rows, float lo, float hi) {
   const int n = m + 2;
   const int c = (int)get_global_id(0) * 4, tx = (int)get_global_id(1);
   const int z = (int)get_global_id(2), row = z / m, i = z - row * m;
@@ -118,13 +123,13 @@ TW_INLINE void tw_winograd_output(const int m, __constant const float* at,
   for (int r = 0; r < n; ++r) {
     const float k = at[i * n + r];
     if (k == 0.0f) continue;
-    __global const float* line = from + r * n * n_tiles * wide;
-#define TW_ADD(j) t##j += k * vload4(0, line + j * n_tiles * wide);
+    tw_floats line = from + r * n * n_tiles * wide;
+#define TW_ADD(j) t##j += k * tw_four(line + j * n_tiles * wide);
     TW_COLUMNS(TW_ADD)
 #undef TW_ADD
   }
   const int part = min(4, out_c - c);
-  const float4 start = tw_load4(0, bias + c);
+  const float4 start = tw_aligned4(bias + c);
   for (int x = 0; x < m; ++x) {
     if (tx * m + x >= out_w) continue;
     float4 sum = start + TW_SUM(at + x * n);
@@ -135,16 +140,18 @@ TW_INLINE void tw_winograd_output(const int m, __constant const float* at,
 }
 
 // x: fours of channels; y: tiles of a row; z: rows of all tiles' outputs.
-TW_KERNEL_FOR(winograd_output, 2x2)(__global const float* m, tw_in bias, tw_in residual,
-                                    tw_out output, int out_h, int out_w, int out_c, int tiles_h,
-                                    int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+TW_KERNEL_FOR(winograd_output, 2x2)(tw_floats restrict m, tw_in restrict bias,
+                                    tw_in restrict residual, tw_out restrict output, int out_h,
+                                    int out_w, int out_c, int tiles_h, int tiles_w,
+                                    int has_residual, int n_rows, float lo, float hi) {
   tw_winograd_output(2, tw_a2, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
                      has_residual, n_rows, lo, hi);
 }
 
-TW_KERNEL_FOR(winograd_output, 4x4)(__global const float* m, tw_in bias, tw_in residual,
-                                    tw_out output, int out_h, int out_w, int out_c, int tiles_h,
-                                    int tiles_w, int has_residual, int n_rows, float lo, float hi) {
+TW_KERNEL_FOR(winograd_output, 4x4)(tw_floats restrict m, tw_in restrict bias,
+                                    tw_in restrict residual, tw_out restrict output, int out_h,
+                                    int out_w, int out_c, int tiles_h, int tiles_w,
+                                    int has_residual, int n_rows, float lo, float hi) {
   tw_winograd_output(4, tw_a4, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
                      has_residual, n_rows, lo, hi);
 }

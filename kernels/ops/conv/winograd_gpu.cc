@@ -15,6 +15,7 @@ constexpr WinogradRow kRows[] = {
 };
 // Narrower layers lose more by the transforms than they gain, so they are not even measured.
 constexpr int64_t kLeastChannels = 16;
+constexpr int64_t kProductTiles = 8;  // TW_TILES of winograd.cl
 
 struct Sizes {
   int64_t tiles_h, tiles_w, n_tiles, positions, in_wide, out_wide;
@@ -103,11 +104,13 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
                IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(window.h.pad),
                IntArg(window.w.pad), IntArg(n_rows)},
               Fours(in[3]), sizes.tiles_w, n_rows * (row.tile + 2));
+  context.TakesRows(in[3], out_c);
   const int m = scratch(sizes.out_wide);
   context.Add("winograd", "winograd_gemm",
               {BufferArg(v), BufferArg(filters), BufferArg(m), IntArg(sizes.n_tiles),
                IntArg(sizes.in_wide), IntArg(sizes.out_wide)},
-              Fours(out_c), Fours(sizes.n_tiles), sizes.positions);
+              Fours(out_c), (sizes.n_tiles + kProductTiles - 1) / kProductTiles, sizes.positions);
+  context.TakesRows(in[3], out_c);
   float lo, hi;
   ActivationRange(context.params().activation, &lo, &hi);
   context.Add("winograd", {two ? "winograd_output_2x2" : "winograd_output_4x4", tile},
@@ -116,6 +119,7 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
                IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(HasResidual(context)),
                IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
               Fours(out_c), sizes.tiles_w, n_rows * row.tile);
+  context.TakesRows(in[3], out_c);
 }
 
 }  // namespace topwork

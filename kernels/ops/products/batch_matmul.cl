@@ -1,82 +1,95 @@
-// C = act(A B + bias) for many pairs of matrices, float32 sums: BATCH_MATMUL, and FULLY_CONNECTED of
-// weights that only a run knows. Four rows by four columns per work-item.
+// C = act(A B + bias) for many pairs of matrices, float32 sums: BATCH_MATMUL, and FULLY_CONNECTED
+// of weights that only a run knows. Four rows by four columns per work-item.
 //
-// Element (i, j) of A lies at i * a_row + j * a_column; `places` holds where A and B begin for each
-// product. `bias` (one for each column) is not read when has_bias is 0. x: fours of columns; y:
-// fours of rows; z: products.
+// A is [m][k], with TW_TURN_A [k][m]; `places` holds where A and B begin for each product. `bias`
+// (one for each column) is not read when has_bias is 0. Loops of four unroll, and arrays are
+// registers. x: fours of columns; y: fours of rows; z: products.
+#define TW_MATRICES                                                                         \
+  tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_out restrict c,               \
+      const __global int* restrict places, int products, int m, int n, int k, int has_bias, \
+      float lo, float hi
 
-// Up to four elements that lie `step` apart; zeros after them.
-inline float4 tw_load_apart(tw_in p, int step, int n) {
-  if (step == 1) return tw_load_part(p, 0, n);
-  float4 v = (float4)(0.0f);
-  v.x = tw_load(0, p);
-  if (n > 1) v.y = tw_load(step, p);
-  if (n > 2) v.z = tw_load(2 * step, p);
-  if (n > 3) v.w = tw_load(3 * step, p);
-  return v;
-}
+#define TW_BEGIN                                                                 \
+  const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4; \
+  const int z = (int)get_global_id(2);                                           \
+  if (column >= n || row >= m || z >= products) return;                          \
+  a += places[2 * z];                                                            \
+  b += places[2 * z + 1];                                                        \
+  c += (z * m + row) * n + column;                                               \
+  float4 sum[4] = {(float4)(0.0f), (float4)(0.0f), (float4)(0.0f), (float4)(0.0f)};
 
-inline void tw_store_tile(tw_out c, tw_in bias, int row, int column, int m, int n, int has_bias,
-                          float lo, float hi, float4 s0, float4 s1, float4 s2, float4 s3) {
-  const int columns = min(4, n - column);
-  const float4 sums[4] = {s0, s1, s2, s3};
-  const float4 more = has_bias ? tw_load_part(bias, column, columns) : (float4)(0.0f);
-  for (int r = 0; r < 4 && row + r < m; ++r) {
-    tw_store_part(c, (row + r) * n + column, columns, tw_clamp4(sums[r] + more, lo, hi));
+#define TW_END                                                                              \
+  const float4 more = has_bias ? tw_load_part(bias, column, n - column) : (float4)(0.0f);   \
+  _Pragma("unroll")                                                                         \
+  for (int r = 0; r < 4; ++r) {                                                             \
+    if (row + r < m) tw_store_part(c, r * n, n - column, tw_clamp4(sum[r] + more, lo, hi)); \
   }
-}
+
+// Four rows of A at depths i to i + 3, and one row of it at depth i.
+#ifdef TW_TURN_A
+#define TW_LOAD_A(v)                                                                        \
+  const float4 a0 = tw_load_part(a, i * m + row, m - row);                                  \
+  const float4 a1 = tw_load_part(a, (i + 1) * m + row, m - row);                            \
+  const float4 a2 = tw_load_part(a, (i + 2) * m + row, m - row);                            \
+  const float4 a3 = tw_load_part(a, (i + 3) * m + row, m - row);                            \
+  const float4 v[4] = {(float4)(a0.x, a1.x, a2.x, a3.x), (float4)(a0.y, a1.y, a2.y, a3.y),  \
+                       (float4)(a0.z, a1.z, a2.z, a3.z), (float4)(a0.w, a1.w, a2.w, a3.w)};
+#define TW_LOAD_ONE(r) (float)tw_load(i * m + min(row + (r), m - 1), a)
+#else
+#define TW_LOAD_A(v)          \
+  float4 v[4];                \
+  _Pragma("unroll")           \
+  for (int r = 0; r < 4; ++r) v[r] = tw_load4(0, a + min(row + r, m - 1) * k + i);
+#define TW_LOAD_ONE(r) (float)tw_load(min(row + (r), m - 1) * k + i, a)
+#endif
 
 // B: [k][n].
-TW_KERNEL(batch_matmul)(tw_in a, tw_in b, tw_in bias, tw_out c, const __global int* places,
-                        int products, int m, int n, int k, int a_row, int a_column, int has_bias,
-                        float lo, float hi) {
-  const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4;
-  const int z = (int)get_global_id(2);
-  if (column >= n || row >= m || z >= products) return;
-  const int columns = min(4, n - column);
-  tw_in a0 = a + places[2 * z] + row * a_row;
-  const int r1 = min(1, m - 1 - row) * a_row, r2 = min(2, m - 1 - row) * a_row;
-  const int r3 = min(3, m - 1 - row) * a_row;
-  tw_in from = b + places[2 * z + 1] + column;
-  float4 s0 = (float4)(0.0f), s1 = s0, s2 = s0, s3 = s0;
-  for (int i = 0; i < k; ++i) {
-    const float4 v = tw_load_part(from, i * n, columns);
-    const int at = i * a_column;
-    s0 += (float)tw_load(at, a0) * v;
-    s1 += (float)tw_load(at + r1, a0) * v;
-    s2 += (float)tw_load(at + r2, a0) * v;
-    s3 += (float)tw_load(at + r3, a0) * v;
+TW_KERNEL(batch_matmul)(TW_MATRICES) {
+  TW_BEGIN
+  int i = 0;
+  for (; i + 4 <= k; i += 4) {
+    TW_LOAD_A(v)
+    tw_in line = b + i * n + column;
+    const float4 b0 = tw_load_part(line, 0, n - column), b1 = tw_load_part(line, n, n - column);
+    const float4 b2 = tw_load_part(line, 2 * n, n - column);
+    const float4 b3 = tw_load_part(line, 3 * n, n - column);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) tw_product4(sum[r], v[r], b0, b1, b2, b3)
   }
-  tw_store_tile(c + z * m * n, bias, row, column, m, n, has_bias, lo, hi, s0, s1, s2, s3);
+#ifndef TW_ALIGNED
+  for (; i < k; ++i) {
+    const float4 v = tw_load_part(b, i * n + column, n - column);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) sum[r] += TW_LOAD_ONE(r) * v;
+  }
+#endif
+  TW_END
 }
 
 // B: [n][k].
-TW_KERNEL_FOR(batch_matmul, turned)(tw_in a, tw_in b, tw_in bias, tw_out c,
-                                    const __global int* places, int products, int m, int n, int k,
-                                    int a_row, int a_column, int has_bias, float lo, float hi) {
-  const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4;
-  const int z = (int)get_global_id(2);
-  if (column >= n || row >= m || z >= products) return;
-  tw_in a0 = a + places[2 * z] + row * a_row;
-  const int r1 = min(1, m - 1 - row) * a_row, r2 = min(2, m - 1 - row) * a_row;
-  const int r3 = min(3, m - 1 - row) * a_row;
-  tw_in b0 = b + places[2 * z + 1] + column * k;
-  const int c1 = min(1, n - 1 - column) * k, c2 = min(2, n - 1 - column) * k;
-  const int c3 = min(3, n - 1 - column) * k;
-  float4 s0 = (float4)(0.0f), s1 = s0, s2 = s0, s3 = s0;
-  for (int i = 0; i < k; i += 4) {
-    const int here = min(4, k - i);
-    tw_in line = a0 + i * a_column;
-    const float4 w0 = tw_load_part(b0, i, here), w1 = tw_load_part(b0 + c1, i, here);
-    const float4 w2 = tw_load_part(b0 + c2, i, here), w3 = tw_load_part(b0 + c3, i, here);
-    const float4 v0 = tw_load_apart(line, a_column, here);
-    const float4 v1 = tw_load_apart(line + r1, a_column, here);
-    const float4 v2 = tw_load_apart(line + r2, a_column, here);
-    const float4 v3 = tw_load_apart(line + r3, a_column, here);
-    s0 += (float4)(dot(v0, w0), dot(v0, w1), dot(v0, w2), dot(v0, w3));
-    s1 += (float4)(dot(v1, w0), dot(v1, w1), dot(v1, w2), dot(v1, w3));
-    s2 += (float4)(dot(v2, w0), dot(v2, w1), dot(v2, w2), dot(v2, w3));
-    s3 += (float4)(dot(v3, w0), dot(v3, w1), dot(v3, w2), dot(v3, w3));
+TW_KERNEL_FOR(batch_matmul, turned)(TW_MATRICES) {
+  TW_BEGIN
+  const int last = n - 1;
+  tw_in from0 = b + column * k, from1 = b + min(column + 1, last) * k;
+  tw_in from2 = b + min(column + 2, last) * k, from3 = b + min(column + 3, last) * k;
+  int i = 0;
+  for (; i + 4 <= k; i += 4) {
+    TW_LOAD_A(v)
+    const float4 b0 = tw_load4(0, from0 + i), b1 = tw_load4(0, from1 + i);
+    const float4 b2 = tw_load4(0, from2 + i), b3 = tw_load4(0, from3 + i);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      tw_dot4(sum[r].x, v[r], b0) tw_dot4(sum[r].y, v[r], b1)
+      tw_dot4(sum[r].z, v[r], b2) tw_dot4(sum[r].w, v[r], b3)
+    }
   }
-  tw_store_tile(c + z * m * n, bias, row, column, m, n, has_bias, lo, hi, s0, s1, s2, s3);
+#ifndef TW_ALIGNED
+  for (; i < k; ++i) {
+    const float4 v = (float4)(tw_load(i, from0), tw_load(i, from1), tw_load(i, from2),
+                              tw_load(i, from3));
+#pragma unroll
+    for (int r = 0; r < 4; ++r) sum[r] += TW_LOAD_ONE(r) * v;
+  }
+#endif
+  TW_END
 }

@@ -43,13 +43,14 @@ void AddMatrices(GpuContext& context, const Matrices& p) {
   const int a = context.In(0), b = context.In(1);
   const int bias = p.has_bias ? context.In(2) : a;
   const int64_t n_products = static_cast<int64_t>(p.places.size() / 2);
-  context.Add("batch_matmul",
-              {p.turn_b ? "batch_matmul_turned" : "batch_matmul", p.turn_b ? "turned" : ""},
-              {BufferArg(a), BufferArg(b), BufferArg(bias), BufferArg(context.Out(0)),
-               BufferArg(context.Table({p.places.data(), p.places.size()})), IntArg(n_products),
-               IntArg(p.m), IntArg(p.n), IntArg(p.k), IntArg(p.turn_a ? 1 : p.k),
-               IntArg(p.turn_a ? p.m : 1), IntArg(p.has_bias), FloatArg(p.lo), FloatArg(p.hi)},
-              (p.n + 3) / 4, (p.m + 3) / 4, n_products);
+  context.Add(
+      "batch_matmul", {p.turn_b ? "batch_matmul_turned" : "batch_matmul", p.turn_b ? "turned" : ""},
+      {BufferArg(a), BufferArg(b), BufferArg(bias), BufferArg(context.Out(0)),
+       BufferArg(context.Table({p.places.data(), p.places.size()})), IntArg(n_products),
+       IntArg(p.m), IntArg(p.n), IntArg(p.k), IntArg(p.has_bias), FloatArg(p.lo), FloatArg(p.hi)},
+      (p.n + 3) / 4, (p.m + 3) / 4, n_products);
+  if (p.turn_a) context.TakesOptions(" -DTW_TURN_A");
+  if (!p.turn_a || p.m % 4 == 0) context.TakesRows(p.n, p.k);
 }
 
 }  // namespace

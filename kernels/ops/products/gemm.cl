@@ -5,17 +5,18 @@
 // named: gemm_f32_4x8. Loops over TW_ROWS and TW_FOURS unroll, and arrays of these sizes are
 // registers. x: blocks of columns; y: blocks of rows.
 //
-// With TW_SPLIT (gemm_f32_split), for few rows and columns: a work-group of 64 for 8 blocks of
+// With TW_SPLIT (gemm_f32_split_8x4), for few rows and columns: a work-group of 64 for 8 blocks of
 // columns, whose items take the depth in 8 parts and add up in a tree. Groups in x: 8 blocks.
 #define TW_FOURS (TW_COLUMNS / 4)
 #define TW_GROUP 64
+#define TW_LINE TW_NAME2(tw_line, TW_COLUMNS)
 #ifdef TW_SPLIT
-#define TW_GEMM TW_KERNEL_FOR(gemm, split)
+#define TW_TILE_OF(rows, columns) split_##rows##x##columns
 #else
 #define TW_TILE_OF(rows, columns) rows##x##columns
+#endif
 #define TW_TILE(rows, columns) TW_KERNEL_FOR(gemm, TW_TILE_OF(rows, columns))
 #define TW_GEMM TW_TILE(TW_ROWS, TW_COLUMNS)
-#endif
 
 TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict residual,
         tw_out restrict c, int m, int n, int k, int has_residual, float lo, float hi) {
@@ -46,13 +47,15 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
       v[r] = tw_load4(0, from[r]);
       from[r] += 4 * parts;
     }
+    float4 w[4][TW_FOURS];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) TW_LINE(w[j], line + j * wide)
 #pragma unroll
     for (int f = 0; f < TW_FOURS; ++f) {
-      tw_in here = line + 4 * f;
-      const float4 b0 = tw_aligned4(here), b1 = tw_aligned4(here + wide);
-      const float4 b2 = tw_aligned4(here + 2 * wide), b3 = tw_aligned4(here + 3 * wide);
 #pragma unroll
-      for (int r = 0; r < TW_ROWS; ++r) tw_product4(sum[r][f], v[r], b0, b1, b2, b3)
+      for (int r = 0; r < TW_ROWS; ++r) {
+        tw_product4(sum[r][f], v[r], w[0][f], w[1][f], w[2][f], w[3][f])
+      }
     }
     line += 4 * parts * wide;
   }

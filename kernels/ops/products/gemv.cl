@@ -3,8 +3,8 @@
 // files have it; the bias is rounded up to fours. Groups in x: fours of columns; y: rows.
 #define TW_GROUP 64
 
-TW_KERNEL(gemv)(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, int n, int k,
-                int has_residual, float lo, float hi) {
+TW_KERNEL(gemv)(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict residual,
+                tw_out restrict c, int m, int n, int k, int has_residual, float lo, float hi) {
   __local float4 part[TW_GROUP];
   const int id = (int)get_local_id(0);
   const int column = tw_group_id(0) * 4;
@@ -17,8 +17,9 @@ TW_KERNEL(gemv)(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, i
   for (int i = 4 * id; i < k; i += 4 * TW_GROUP) {
     const int here = min(4, k - i);
     const float4 v = tw_load_part(x, i, here);
-    sum += (float4)(dot(v, tw_load_part(b0, i, here)), dot(v, tw_load_part(b1, i, here)),
-                    dot(v, tw_load_part(b2, i, here)), dot(v, tw_load_part(b3, i, here)));
+    const float4 w0 = tw_load_part(b0, i, here), w1 = tw_load_part(b1, i, here);
+    const float4 w2 = tw_load_part(b2, i, here), w3 = tw_load_part(b3, i, here);
+    tw_dot4(sum.x, v, w0) tw_dot4(sum.y, v, w1) tw_dot4(sum.z, v, w2) tw_dot4(sum.w, v, w3)
   }
   part[id] = sum;
   for (int half_way = TW_GROUP / 2; half_way > 0; half_way /= 2) {
@@ -27,7 +28,7 @@ TW_KERNEL(gemv)(tw_in a, tw_in b, tw_in bias, tw_in residual, tw_out c, int m, i
   }
   if (id > 0) return;
   const int at = row * n + column;
-  float4 v = part[0] + tw_load4(0, bias + column);
+  float4 v = part[0] + tw_aligned4(bias + column);
   if (has_residual) v += tw_load_part(residual, at, columns);
   tw_store_part(c, at, columns, tw_clamp4(v, lo, hi));
 }

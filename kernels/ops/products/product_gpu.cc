@@ -17,17 +17,21 @@ struct GemmTile {
   const char* variant;
   const char* assumption;
   int64_t rows, columns;
+  int64_t parts;        // work-items that share the depth of a tile, all of one work-group
   int64_t least_items;  // work-items, from which on it is taken without a measurement
 };
 // In order of preference: large tiles load least, small ones leave more to share out.
 constexpr GemmTile kGemmTiles[] = {
-    {"gemm_8x4", "8x4", 8, 4, 4096}, {"gemm_4x8", "4x8", 4, 8, 4096},
-    {"gemm_4x4", "4x4", 4, 4, 2048}, {"gemm_split", "split", 4, 4, 0},
-    {"gemm_2x4", "2x4", 2, 4, 2048}, {"gemm_1x4", "1x4", 1, 4, 0},
+    {"gemm_8x4", "8x4", 8, 4, 1, 4096},
+    {"gemm_4x8", "4x8", 4, 8, 1, 4096},
+    {"gemm_4x4", "4x4", 4, 4, 1, 2048},
+    {"gemm_split_8x4", "split_8x4", 8, 4, 8, 2048},
+    {"gemm_split_4x4", "split_4x4", 4, 4, 8, 0},
+    {"gemm_2x4", "2x4", 2, 4, 1, 2048},
+    {"gemm_1x4", "1x4", 1, 4, 1, 0},
 };
-constexpr const GemmTile& kSplit = kGemmTiles[3];
-constexpr int64_t kSplitItems = 64, kSplitColumns = 32;  // a group's items and columns
-constexpr int64_t kLeastSplitDepth = 128;                // of which each item has an eighth
+constexpr int64_t kSplitItems = 64;        // a work-group's, which share a depth
+constexpr int64_t kLeastSplitDepth = 128;  // of which each item has an eighth
 // Other variants: work-groups that share the depth of one row; the library.
 constexpr char kVectors[] = "gemv", kBlas[] = "sgemm";
 constexpr int64_t kVectorItems = 64;  // TW_GROUP of gemv.cl
@@ -49,16 +53,18 @@ int ColumnWeights(GpuContext& context, int64_t n, int64_t k, int64_t multiple) {
   });
 }
 
+// A tile of four rows that split the depth serves single rows, too.
 bool Fits(const GemmTile& tile, int64_t m, int64_t k) {
-  return &tile == &kSplit ? k >= kLeastSplitDepth : 2 * m > tile.rows;
+  const bool has_rows = 2 * m > tile.rows || (tile.parts > 1 && tile.rows == 4);
+  return has_rows && (tile.parts == 1 || k >= kLeastSplitDepth);
 }
 
 const GemmTile& UsualTile(int64_t m, int64_t n, int64_t k) {
   for (const GemmTile& tile : kGemmTiles) {
-    const bool enough = Blocks(m, tile.rows) * Blocks(n, tile.columns) >= tile.least_items;
-    if (enough && Fits(tile, m, k)) return tile;
+    const int64_t items = Blocks(m, tile.rows) * Blocks(n, tile.columns) * tile.parts;
+    if (items >= tile.least_items && Fits(tile, m, k)) return tile;
   }
-  return kGemmTiles[5];  // not reached: 1x4 fits all
+  return kGemmTiles[6];  // not reached: 1x4 fits all
 }
 
 // The variant of a product.
@@ -119,9 +125,9 @@ void AddTile(GpuContext& context, const GemmTile& tile, int64_t m, int64_t n, in
   const int bias = Bias(context, 1, n, tile.columns);
   const std::vector<LaunchArgument> args = ProductArgs(context, weights, bias, m, n, k);
   const KernelName name = {tile.variant, tile.assumption};
-  if (&tile == &kSplit) {
-    context.AddGroups("gemm", name, args, kSplitItems, Blocks(n, kSplitColumns),
-                      Blocks(m, tile.rows));
+  if (tile.parts > 1) {
+    const int64_t columns = kSplitItems / tile.parts * tile.columns;  // of a work-group
+    context.AddGroups("gemm", name, args, kSplitItems, Blocks(n, columns), Blocks(m, tile.rows));
     context.TakesOptions(" -DTW_SPLIT");
   } else {
     context.Add("gemm", name, args, Blocks(n, tile.columns), Blocks(m, tile.rows));
@@ -143,6 +149,7 @@ void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
     const int weights = context.In(1), bias = Bias(context, 1, n);
     context.AddGroups("gemv", "gemv", ProductArgs(context, weights, bias, m, n, k), kVectorItems,
                       Fours(n), m);
+    context.TakesRows(k, n);
     return;
   }
   for (const GemmTile& tile : kGemmTiles) {

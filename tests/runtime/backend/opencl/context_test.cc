@@ -107,12 +107,19 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
     if (std::string(file.name) == "conv_2d") {
       for (std::string& define : defines) define += " -DTW_PIXELS=4 -DTW_CHANNELS=8";
     }
+    if (std::string(file.name) == "depthwise_rows") {
+      for (std::string& define : defines) define += " -DTW_TAPS=3 -DTW_STRIDE=2 -DTW_PIXELS=2";
+    }
     if (std::string(file.name) == "gemm") {
       for (std::string& define : defines) define += " -DTW_ROWS=4 -DTW_COLUMNS=8";
-      defines.push_back("-DTW_SPLIT -DTW_ROWS=4 -DTW_COLUMNS=4");
-      for (int i = 0; i < 3; ++i) {
-        defines.push_back(defines[static_cast<size_t>(i)] + " -DTW_ALIGNED");
-      }
+      defines.push_back("-DTW_SPLIT -DTW_ROWS=8 -DTW_COLUMNS=4");
+    }
+    for (const char* name : {"batch_matmul", "conv_2d", "depthwise_conv_2d", "depthwise_pointwise",
+                             "depthwise_rows", "gemm", "gemv", "transpose_conv", "winograd"}) {
+      if (std::string(file.name) != name) continue;
+      const std::vector<std::string> unaligned = defines;
+      for (const std::string& define : unaligned) defines.push_back(define + " -DTW_ALIGNED");
+      defines.push_back(defines.back() + " -DTW_MULTIPLIED -DTW_TURN_A");
     }
     if (std::string(file.name) == "head_gradient" || std::string(file.name) == "head_steps") {
       for (int i = 0; i < 2; ++i) {

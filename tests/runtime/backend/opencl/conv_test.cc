@@ -162,8 +162,16 @@ TEST_CASE("opencl kernels: conv_2d in blocks of every size", "[opencl][opencl-ke
     c.groups = 2;
     c.has_bias = false;
   });
-  CheckAll({valid, Conv(1, 3, 2, 1, 3, 1), strided, dilated, grouped},
-           {"conv_2d_1x4", "conv_2d_2x4", "conv_2d_4x4", "conv_2d_4x8"}, MakeContext(device));
+  const Case aligned = With(Conv(2, 5, 6, 8, 3, 24), [](Case& c) {
+    c.groups = 2;
+    c.has_residual = true;
+    c.activation = Activation::kRelu;
+  });
+  const std::initializer_list<const char*> blocks = {"conv_2d_1x4", "conv_2d_2x4", "conv_2d_4x4",
+                                                     "conv_2d_4x8"};
+  const auto context = MakeContext(device);
+  CheckAll({valid, Conv(1, 3, 2, 1, 3, 1), strided, dilated, grouped}, blocks, context);
+  CheckAll({aligned}, blocks, context);
 }
 
 TEST_CASE("opencl kernels: winograd tiles of 2x2 and 4x4", "[opencl][opencl-kernels]") {
@@ -178,13 +186,16 @@ TEST_CASE("opencl kernels: winograd tiles of 2x2 and 4x4", "[opencl][opencl-kern
     c.activation = Activation::kRelu6;
   });
   const Case bare = With(Conv(1, 1, 3, 23, 3, 16), [](Case& c) { c.has_bias = false; });
+  const Case aligned = With(residual, [](Case& c) { c.outputs = 20; });
   for (const std::string tile : {"2x2", "4x4"}) {
     const std::set<std::string> wanted = {"winograd_gemm", "winograd_input_" + tile,
                                           "winograd_output_" + tile};
-    for (const Case& c : {valid, residual, bare}) {
+    for (const Case& c : {valid, residual, bare, aligned}) {
       CHECK(CheckCase(c, "winograd_" + tile, Storage::kFloat32, context) == wanted);
     }
-    CHECK(CheckCase(residual, "winograd_" + tile, Storage::kFloat16, context) == wanted);
+    for (const Case& c : {residual, aligned}) {
+      CHECK(CheckCase(c, "winograd_" + tile, Storage::kFloat16, context) == wanted);
+    }
   }
 }
 
@@ -221,7 +232,8 @@ TEST_CASE("opencl kernels: depthwise_conv_2d by rows and in general", "[opencl][
       one.depthwise = true;
       one.stride = stride;
       one.has_bias = false;
-      CheckAll({same, valid, one}, {rows.c_str()}, context);
+      CheckAll({same, one}, {rows.c_str()}, context);
+      CheckAll({valid}, {rows.c_str()}, context);  // aligned
       CHECK(CheckCase(same, "", Storage::kFloat32, context) == std::set<std::string>{rows});
       CHECK(CheckCase(same, "depthwise_conv_2d", Storage::kFloat32, context) ==
             std::set<std::string>{"depthwise_conv_2d"});
@@ -233,6 +245,11 @@ TEST_CASE("opencl kernels: depthwise_conv_2d by rows and in general", "[opencl][
   dilated.depthwise = true;
   dilated.dilation = 2;
   CheckAll({many, dilated}, {"depthwise_conv_2d"}, context);
+  for (Case aligned : {many, dilated}) {
+    aligned.channels = aligned.outputs = 4;
+    if (aligned.dilation == 1) aligned.channels = 2;
+    CheckAll({aligned}, {"depthwise_conv_2d"}, context);
+  }
 }
 
 }  // namespace opencl_conv_test

@@ -74,6 +74,7 @@ std::vector<SeparableSpec> Cases() {
     s->activation = Activation::kReluN1To1;
   });
   add(5, 4, [](SeparableSpec* s) { s->dilation = 2; });
+  add(2, 4, [](SeparableSpec* s) { s->multiplier = 2; });
   add(300, 3, [](SeparableSpec* s) { s->filter = 1; });  // 16 pixels of 300 channels are too much
   add(1278, 2, [](SeparableSpec* s) { s->width = 3; });  // 4 of 1280 are the most
   return cases;

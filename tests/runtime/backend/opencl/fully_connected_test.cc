@@ -1,8 +1,9 @@
-// FULLY_CONNECTED on the device beside the CPU's kernel: odd sizes, both storages, activations, and
+// FULLY_CONNECTED and BATCH_MATMUL on the device beside the CPU's kernels: odd sizes, both storages, activations, and
 // which of gemm.cl's kernels the planner chooses.
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "kernels/contract/op_options.h"
 #include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
@@ -44,19 +45,18 @@ std::shared_ptr<opencl::Context> MakeContext(const opencl::Device& device) {
   return context.value();
 }
 
-// Within 1e-5 (half: 2e-3) of the output's largest value.
-void CheckCase(const Case& c, const std::shared_ptr<opencl::Context>& context,
-               test::ScriptedTuner* tuner = nullptr) {
-  const test::Bytes model = MakeModel(c, Exact(c.units, 3));
-  const std::vector<float> input = Exact(c.batch * c.depth, 1);
-  const std::vector<float> expected = test::RunModel(model, {input}, nullptr);
+// Within 1e-5 (half: 2e-3) of the output's largest value, by the kernel `entry`.
+void CheckModel(const test::Bytes& model, const std::vector<std::vector<float>>& inputs,
+                const std::string& entry, const std::shared_ptr<opencl::Context>& context,
+                test::ScriptedTuner* tuner = nullptr) {
+  const std::vector<float> expected = test::RunModel(model, inputs, nullptr);
   float range = 1e-3f;
   for (const float value : expected) range = std::max(range, std::fabs(value));
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const auto backend = std::make_shared<ApartDevice>(context, storage);
     backend->SetTuner(tuner);
-    const std::vector<float> got = test::RunModel(model, {input}, backend);
-    CHECK(backend->entries() == std::set<std::string>{c.entry});
+    const std::vector<float> got = test::RunModel(model, inputs, backend);
+    CHECK(backend->entries() == std::set<std::string>{entry});
     REQUIRE(got.size() == expected.size());
     const float tolerance = (storage == Storage::kFloat32 ? 1e-5f : 2e-3f) * range;
     float worst = 0.0f;
@@ -64,10 +64,16 @@ void CheckCase(const Case& c, const std::shared_ptr<opencl::Context>& context,
       const float error = std::fabs(got[i] - expected[i]);
       worst = error <= worst ? worst : error;  // NaN stays
     }
-    INFO(c.batch << " x " << c.units << " x " << c.depth
-                 << (storage == Storage::kFloat16 ? " half" : ""));
+    INFO(entry << (storage == Storage::kFloat16 ? " half" : ""));
     CHECK(worst <= tolerance);
   }
+}
+
+void CheckCase(const Case& c, const std::shared_ptr<opencl::Context>& context,
+               test::ScriptedTuner* tuner = nullptr) {
+  INFO(c.batch << " x " << c.units << " x " << c.depth);
+  CheckModel(MakeModel(c, Exact(c.units, 3)), {Exact(c.batch * c.depth, 1)}, c.entry, context,
+             tuner);
 }
 
 TEST_CASE("opencl kernels: fully_connected equals the CPU's", "[opencl][opencl-kernels]") {
@@ -76,12 +82,12 @@ TEST_CASE("opencl kernels: fully_connected equals the CPU's", "[opencl][opencl-k
   const Activation none = Activation::kNone, relu = Activation::kRelu;
   for (const Case& c :
        {Case{1, 1, 1, none, true, "gemm_1x4"}, Case{1, 7, 3, relu, false, "gemm_1x4"},
-        Case{1, 10, 255, none, true, "gemm_split"},
+        Case{1, 10, 255, none, true, "gemm_split_4x4"},
         Case{1, 10, 256, Activation::kRelu6, true, "gemv"}, Case{3, 5, 259, none, true, "gemv"},
         Case{4, 33, 301, relu, false, "gemv"}, Case{2, 1, 600, none, true, "gemv"},
-        Case{5, 3, 260, none, false, "gemm_split"}, Case{33, 31, 19, relu, true, "gemm_1x4"},
+        Case{5, 3, 260, none, false, "gemm_split_4x4"}, Case{33, 31, 19, relu, true, "gemm_1x4"},
         Case{7, 65, 33, Activation::kReluN1To1, true, "gemm_1x4"},
-        Case{6, 36, 132, relu, true, "gemm_split"}}) {
+        Case{6, 36, 132, relu, true, "gemm_split_4x4"}}) {
     CheckCase(c, context);
   }
 }
@@ -89,8 +95,8 @@ TEST_CASE("opencl kernels: fully_connected equals the CPU's", "[opencl][opencl-k
 TEST_CASE("opencl kernels: every tile of a product", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   const auto context = MakeContext(device);
-  for (const char* tile :
-       {"gemm_8x4", "gemm_4x8", "gemm_4x4", "gemm_2x4", "gemm_1x4", "gemm_split"}) {
+  for (const char* tile : {"gemm_8x4", "gemm_4x8", "gemm_4x4", "gemm_2x4", "gemm_1x4",
+                           "gemm_split_8x4", "gemm_split_4x4"}) {
     test::ScriptedTuner tuner;
     tuner.forced = tile;
     for (const Case& c : {Case{11, 36, 132, Activation::kRelu, true, tile},
@@ -100,12 +106,34 @@ TEST_CASE("opencl kernels: every tile of a product", "[opencl][opencl-kernels]")
   }
 }
 
+TEST_CASE("opencl kernels: batch_matmul with either side turned", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  const auto context = MakeContext(device);
+  struct Sizes {
+    int m, n, k;
+  };
+  // All aligned; none; and those that are so by their depth alone.
+  for (const Sizes& s : {Sizes{8, 12, 20}, Sizes{5, 7, 9}, Sizes{6, 3, 8}}) {
+    for (const int8_t turned : {0, 1, 2, 3}) {
+      const bool a = turned % 2 == 1, b = turned >= 2;
+      test::OneOpModel model;
+      model.Input({3, a ? s.k : s.m, a ? s.m : s.k}).Input({3, b ? s.n : s.k, b ? s.k : s.n});
+      const test::OptionsSpec options =
+          test::OptionsSpec(static_cast<uint8_t>(OptionsType::kBatchMatMul)).Byte(0, a).Byte(1, b);
+      INFO(s.m << " x " << s.n << " x " << s.k << ", turned " << a << b);
+      CheckModel(model.Build(OpCode::kBatchMatmul, {3, s.m, s.n}, options),
+                 {Exact(3 * s.m * s.k, 1), Exact(3 * s.k * s.n, 2)},
+                 b ? "batch_matmul_turned" : "batch_matmul", context);
+    }
+  }
+}
+
 TEST_CASE("opencl kernels: fully_connected of larger sizes", "[opencl]") {
   TW_NEED_DEVICE(device);
   const auto context = MakeContext(device);
   CheckCase({1, 1001, 1280, Activation::kNone, true, "gemv"}, context);
-  CheckCase({100, 129, 1283, Activation::kRelu, true, "gemm_split"}, context);
-  CheckCase({99, 131, 1281, Activation::kRelu, true, "gemm_split"}, context);
+  CheckCase({100, 129, 1283, Activation::kRelu, true, "gemm_split_8x4"}, context);
+  CheckCase({99, 131, 1281, Activation::kRelu, true, "gemm_split_8x4"}, context);
   CheckCase({300, 1025, 33, Activation::kRelu, true, "gemm_8x4"}, context);
   CheckCase({200, 164, 24, Activation::kRelu, true, "gemm_4x4"}, context);
   CheckCase({1030, 514, 6, Activation::kRelu6, true, "gemm_8x4"}, context);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/contract/op_options.h"
 #include "kernels/train/head_gpu.h"
 #include "models/format/model.h"
 #include "runtime/backend/opencl/kernel_source.h"
@@ -110,8 +111,9 @@ void AddHeads(Storage storage, ProgramSet* programs) {
   for (const int32_t n_outputs : {2, 100}) {
     for (const bool adam : {false, true}) {
       HeadLaunch head;
-      head.dim = 1280;
+      head.dim = adam ? 1280 : 1281;  // aligned rows, and others
       head.n_outputs = n_outputs;
+      head.loss = adam ? HeadLoss::kSoftmax : HeadLoss::kHuber;
       head.batch = 32;
       head.storage = storage;
       head.adam = adam;
@@ -123,11 +125,13 @@ void AddHeads(Storage storage, ProgramSet* programs) {
   }
 }
 
-// A convolution that Winograd's kernels fit; those of the golden cases are too narrow.
-void AddWideConvolution(Storage storage, ProgramSet* programs) {
+// A square convolution of so many channels.
+void AddConvolution(int32_t channels, int32_t filter, Storage storage, ProgramSet* programs) {
   OneOpModel model;
-  model.Input({1, 16, 16, 16}).Constant({16, 3, 3, 16}, RandomFloats(16 * 9 * 16, 1));
-  const Bytes bytes = model.Build(OpCode::kConv2d, {1, 16, 16, 16},
+  const size_t n_weights = static_cast<size_t>(channels * filter * filter * channels);
+  model.Input({1, 16, 16, channels})
+      .Constant({channels, filter, filter, channels}, RandomFloats(n_weights, 1));
+  const Bytes bytes = model.Build(OpCode::kConv2d, {1, 16, 16, channels},
                                   OptionsSpec(kConv2dOptions).Int(1, 1).Int(2, 1));
   AddModel(bytes.data(), bytes.size(), storage, programs);
 }
@@ -148,6 +152,20 @@ void AddWideConvolutionsOfBytes(Storage storage, ProgramSet* programs) {
     spec.main().outputs = {y};
     const Bytes model = BuildModel(spec);
     AddModel(model.data(), model.size(), storage, programs);
+  }
+}
+
+// Products of aligned rows, either side turned or not; those of the golden cases are narrower.
+void AddBatchMatMul(Storage storage, ProgramSet* programs) {
+  for (const int8_t turned : {0, 1, 2, 3}) {
+    OneOpModel model;
+    model.Input({1, 8, 8}).Input({1, 8, 8});
+    const OptionsSpec options =
+        OptionsSpec(static_cast<uint8_t>(::topwork::OptionsType::kBatchMatMul))
+            .Byte(0, turned % 2)
+            .Byte(1, turned / 2);
+    const Bytes bytes = model.Build(OpCode::kBatchMatmul, {1, 8, 8}, options);
+    AddModel(bytes.data(), bytes.size(), storage, programs);
   }
 }
 
@@ -177,8 +195,11 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
   ProgramSet programs;
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     AddModels(storage, &programs);
-    AddWideConvolution(storage, &programs);
+    // What the golden cases are too small for: Winograd's kernels, products that split the depth.
+    for (const int32_t channels : {16, 17}) AddConvolution(channels, 3, storage, &programs);
+    for (const int32_t channels : {128, 129}) AddConvolution(channels, 1, storage, &programs);
     AddWideConvolutionsOfBytes(storage, &programs);
+    AddBatchMatMul(storage, &programs);
     AddHeads(storage, &programs);
   }
   const size_t n_launched = programs.names().size();

@@ -173,16 +173,29 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
       }
     }
   }
-  // What TypeDefine, GpuContext::TakesOptions, head_gpu.cc and Context::MakeProgram name.
-  CHECK(conditions == std::set<std::string>{
-                          "#ifdef TW_INT", "#elif defined(TW_BYTE)", "#elif defined(TW_HALF)",
-                          "#if defined(TW_DOT)", "#elif defined(TW_ARM_DOT)",
-                          "#elif defined(TW_ARM_DOT) && "
-                          "defined(cl_arm_integer_dot_product_accumulate_int8)",
-                          "#elif defined(__NVPTX__) && __CUDA_ARCH__ >= 610", "#ifdef tw_dot",
-                          "#ifdef TW_ALIGNED", "#ifndef TW_ALIGNED", "#ifdef TW_SPLIT",
-                          "#ifdef TW_LABELS", "#ifdef TW_DEEP", "#ifdef TW_WINDOW",
-                          "#ifdef TW_ZEROS", "#if defined(TW_SMALL)", "#elif defined(TW_REALS)"});
+  // What TypeDefine, GpuContext::TakesOptions, head_gpu.cc, Context::MakeProgram
+  // and compilers name.
+  CHECK(conditions == std::set<std::string>{"#ifdef TW_INT",
+                                            "#elif defined(TW_BYTE)",
+                                            "#elif defined(TW_HALF)",
+                                            "#if defined(TW_DOT)",
+                                            "#elif defined(TW_ARM_DOT)",
+                                            "#elif defined(TW_ARM_DOT) && "
+                                            "defined(cl_arm_integer_dot_product_accumulate_int8)",
+                                            "#elif defined(__NVPTX__) && __CUDA_ARCH__ >= 610",
+                                            "#ifdef tw_dot",
+                                            "#ifdef TW_ALIGNED",
+                                            "#ifndef TW_ALIGNED",
+                                            "#ifdef TW_SPLIT",
+                                            "#ifdef TW_LABELS",
+                                            "#ifdef TW_MULTIPLIED",
+                                            "#ifdef TW_TURN_A",
+                                            "#ifdef __NVPTX__",
+                                            "#ifdef TW_DEEP",
+                                            "#ifdef TW_WINDOW",
+                                            "#ifdef TW_ZEROS",
+                                            "#if defined(TW_SMALL)",
+                                            "#elif defined(TW_REALS)"});
   CHECK(std::string(TypeDefine(TypeOf(Storage::kFloat16))) == "-DTW_HALF");
 }
 

@@ -33,8 +33,9 @@ INTEGERS = {"binary_int": "i32", "logical": "i32", "cast_wrap": "i32", "clear": 
             "integer_binary": "i8", "integer_depthwise": "i8", "integer_depthwise_rows": "i8",
             "integer_lookup": "i8", "integer_pool": "i8", "integer_product": "i8",
             "integer_reduce": "i8"}
-# Files whose kernels are made for one block at a time, and who lists the blocks.
-BLOCKS = {"conv_2d": "conv_2d_gpu.cc", "integer_product": "integer_gpu.cc"}
+# Programs that are made for one size of block at a time, and where the sizes stand.
+BLOCKS = {"conv_2d": "conv_2d_gpu.cc", "depthwise_rows": "depthwise_gpu.cc", "gemm": "product_gpu.cc",
+          "integer_product": "integer_gpu.cc"}
 
 
 def kernels_of(path):
@@ -43,10 +44,10 @@ def kernels_of(path):
     found = re.findall(r"^TW_KERNEL\((\w+)\)\(", text, re.MULTILINE)
     kernels = [(op, "") for op in found]
     kernels += re.findall(r"^TW_KERNEL_FOR\((\w+), (\w+)\)\(", text, re.MULTILINE)
-    op = os.path.basename(path)[:-len(".cl")]
-    if op in BLOCKS:
-        plan = open(os.path.join(os.path.dirname(path), BLOCKS[op]), encoding="utf-8").read()
-        kernels += [(op, block) for block in re.findall(rf'"{op}_(\w+)"', plan)]
+    program = os.path.basename(path)[:-len(".cl")]
+    if program in BLOCKS:
+        plan = open(os.path.join(os.path.dirname(path), BLOCKS[program]), encoding="utf-8").read()
+        kernels += [(program, block) for block in re.findall(rf'"{program}_(\w+)"', plan)]
     return kernels
 
 

@@ -4,8 +4,12 @@
 // so_far` does; clamps keep NaN.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "runtime/backend/opencl/handles.h"
+#include "runtime/backend/opencl/kernel_source.h"
+#include "runtime/tensor/tensor.h"
 #include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
@@ -204,6 +208,110 @@ TEST_CASE("opencl special values: convolutions", "[opencl]") {
                          .Int(3, 1)
                          .Byte(4, 3)),
           {image}, both);
+}
+
+// Every half, loaded and stored by each of common.clh's forms of that.
+constexpr size_t kHalves = 65536;
+
+// Fours of the halves by tw_load4 and by tw_aligned8; what tw_store4 and tw_store write of them, each
+// a little larger than a half.
+constexpr float kLarger = 1.0f + 1.0f / 2048;  // a tie for powers of two
+constexpr char kHalvesKernel[] = R"(
+__kernel void halves(const __global half* in, __global float* fours, __global float* eights,
+                     __global half* back, __global half* back_alone, float larger) {
+  const int i = (int)get_global_id(0);
+  const float4 four = tw_load4(i, in);
+  const float8 eight = tw_aligned8(in + (i >> 1) * 8);
+  vstore4(four, i, fours);
+  vstore4((i & 1) == 0 ? eight.lo : eight.hi, i, eights);
+  tw_store4(four * larger, i, back);
+  tw_store(four.x * larger, 4 * i, back_alone);
+  tw_store(four.y * larger, 4 * i + 1, back_alone);
+  tw_store(four.z * larger, 4 * i + 2, back_alone);
+  tw_store(four.w * larger, 4 * i + 3, back_alone);
+}
+)";
+
+struct HalfAnswers {
+  std::vector<float> fours, eights;
+  std::vector<uint16_t> back, back_alone;
+};
+
+// What the device makes of `halves` with the text in front of the library's.
+HalfAnswers RunHalves(const opencl::Device& device, const std::string& front,
+                      std::vector<uint16_t> halves) {
+  const opencl::ClApi& api = *device.api;
+  const auto context = opencl::CreateContext(api, device.platform, device.id);
+  REQUIRE(context.ok());
+  const auto queue = opencl::CreateQueue(context.value(), device.id, false);
+  REQUIRE(queue.ok());
+  const std::string source = front + opencl::KernelSource("probe").value() + kHalvesKernel;
+  const auto program = opencl::BuildFromSource(context.value(), device.id, "halves", source,
+                                               "-cl-std=CL1.2 -DTW_HALF -DTW_ALIGNED");
+  REQUIRE(program.status().ToString() == "OK");
+  const auto kernel = opencl::CreateKernel(program.value(), "halves");
+  REQUIRE(kernel.ok());
+  HalfAnswers answers = {std::vector<float>(kHalves), std::vector<float>(kHalves),
+                         std::vector<uint16_t>(kHalves), std::vector<uint16_t>(kHalves)};
+  struct Block {
+    void* data;
+    size_t bytes;
+  };
+  const Block blocks[] = {{halves.data(), kHalves * 2},
+                          {answers.fours.data(), kHalves * 4},
+                          {answers.eights.data(), kHalves * 4},
+                          {answers.back.data(), kHalves * 2},
+                          {answers.back_alone.data(), kHalves * 2}};
+  std::vector<opencl::MemHandle> buffers;
+  for (cl_uint i = 0; i < 5; ++i) {
+    auto buffer = opencl::CreateBuffer(context.value(), blocks[i].bytes);
+    REQUIRE(buffer.ok());
+    const cl_mem memory = buffer.value().get();
+    REQUIRE(api.clSetKernelArg(kernel.value().get(), i, sizeof(memory), &memory) == CL_SUCCESS);
+    buffers.push_back(std::move(buffer.value()));
+  }
+  REQUIRE(api.clSetKernelArg(kernel.value().get(), 5, sizeof(kLarger), &kLarger) == CL_SUCCESS);
+  const size_t global = kHalves / 4;
+  const cl_command_queue commands = queue.value().get();
+  REQUIRE(api.clEnqueueWriteBuffer(commands, buffers[0].get(), CL_TRUE, 0, blocks[0].bytes,
+                                   blocks[0].data, 0, nullptr, nullptr) == CL_SUCCESS);
+  REQUIRE(api.clEnqueueNDRangeKernel(commands, kernel.value().get(), 1, nullptr, &global, nullptr,
+                                     0, nullptr, nullptr) == CL_SUCCESS);
+  for (size_t i = 1; i < 5; ++i) {
+    REQUIRE(api.clEnqueueReadBuffer(commands, buffers[i].get(), CL_TRUE, 0, blocks[i].bytes,
+                                    blocks[i].data, 0, nullptr, nullptr) == CL_SUCCESS);
+  }
+  return answers;
+}
+
+// Whether the two are the same number, or both are none.
+bool IsSameNumber(float a, float b) {
+  return std::isnan(a) ? std::isnan(b) : std::memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+TEST_CASE("opencl special values: each half is loaded exactly and stored rounded to the nearest",
+          "[opencl]") {
+  TW_NEED_DEVICE(device);
+  std::vector<uint16_t> halves(kHalves);
+  for (size_t i = 0; i < kHalves; ++i) halves[i] = static_cast<uint16_t>(i);
+  // What the device has; and what compilers for NVIDIA are given.
+  for (const char* front : {"", "#define __NVPTX__ 1\n"}) {
+    const HalfAnswers answers = RunHalves(device, front, halves);
+    size_t n_fours = 0, n_eights = 0, n_back = 0, n_back_alone = 0;
+    for (size_t i = 0; i < kHalves; ++i) {
+      const float expected = HalfToFloat(halves[i]);
+      n_fours += IsSameNumber(answers.fours[i], expected);
+      n_eights += IsSameNumber(answers.eights[i], expected);
+      const float rounded = HalfToFloat(FloatToHalf(expected * kLarger));
+      n_back += IsSameNumber(HalfToFloat(answers.back[i]), rounded);
+      n_back_alone += IsSameNumber(HalfToFloat(answers.back_alone[i]), rounded);
+    }
+    INFO("with " << front);
+    CHECK(n_fours == kHalves);
+    CHECK(n_eights == kHalves);
+    CHECK(n_back == kHalves);
+    CHECK(n_back_alone == kHalves);
+  }
 }
 
 }  // namespace special_values_test
