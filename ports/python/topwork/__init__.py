@@ -15,6 +15,7 @@ from . import errors
 from ._core import Model, TensorInfo, devices, merge_heads, version
 from .errors import Error
 from .features import Features
+from .heads import head_model, read_head, with_head
 from .learner import Learner, embedding_model
 from .quantizer import Quantized, quantize
 from .session import Session
@@ -22,7 +23,7 @@ from .trainer import Trainer
 
 __version__ = version()
 __all__ = ["Error", "Features", "Learner", "Model", "Quantized", "Session", "TensorInfo", "Trainer", "__version__", "devices",
-           "embedding_model", "errors", "merge_heads", "quantize"]
+           "embedding_model", "errors", "head_model", "merge_heads", "quantize", "read_head", "with_head"]
 
 
 def _model_from_bytes(data: bytes) -> Model:

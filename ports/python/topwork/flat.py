@@ -6,7 +6,7 @@ models that the library has verified are read, so positions are trusted.
 from __future__ import annotations
 
 import struct
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,17 +139,20 @@ def write_file(root: dict[int, Value], identifier: bytes) -> bytes:
     return bytes(writer.out)
 
 
-def dense_model(n_features: int, n_outputs: int, end: Optional[str]) -> bytes:
-    """A model [1, n_features] -> [1, n_outputs], float32: a dense layer of zeros, and "SOFTMAX" or "LOGISTIC" behind it
-    or nothing. It is a head without a backbone, for features that were computed elsewhere."""
+def dense_model(n_features: int, n_outputs: int, end: Optional[str], shape: Sequence[int] = (),
+                parameters: Optional[tuple[NDArray[np.float32], NDArray[np.float32]]] = None) -> bytes:
+    """A model [1, n_features] (or `shape`) -> [1, n_outputs], float32: a dense layer with these weights and bias, or zeros,
+    and "SOFTMAX" or "LOGISTIC" behind it or nothing. It is a head without a backbone, for features that were computed
+    elsewhere."""
     def tensor(name: str, buffer: int, *shape: int) -> dict[int, Value]:
         return {0: np.array(shape, "<i4"), 2: Scalar("<I", buffer), 3: name}
 
-    def floats(n: int) -> dict[int, Value]:
-        return {0: np.zeros(4 * n, "u1")}
+    def floats(array: NDArray[np.float32]) -> dict[int, Value]:
+        return {0: np.frombuffer(array.astype("<f4").tobytes(), "u1")}
 
+    weights, bias = parameters or (np.zeros((n_outputs, n_features), "f4"), np.zeros(n_outputs, "f4"))
     codes = {"SOFTMAX": 25, "LOGISTIC": 14}
-    tensors = [tensor("features", 0, 1, n_features), tensor("weights", 1, n_outputs, n_features),
+    tensors = [tensor("features", 0, *(shape or (1, n_features))), tensor("weights", 1, n_outputs, n_features),
                tensor("bias", 2, n_outputs), tensor("logits", 0, 1, n_outputs)]
     # Field 3 is the options' type: FullyConnectedOptions 8, SoftmaxOptions 9 (beta 1).
     operators: list[dict[int, Value]] = [
@@ -165,4 +168,4 @@ def dense_model(n_features: int, n_outputs: int, end: Optional[str]) -> bytes:
     subgraph: dict[int, Value] = {0: tensors, 1: np.array([0], "<i4"), 2: np.array([len(tensors) - 1], "<i4"),
                                   3: operators, 4: "main"}
     return write_file({0: Scalar("<I", 3), 1: opcodes, 2: [subgraph], 3: "a head without a backbone",
-                       4: [{}, floats(n_features * n_outputs), floats(n_outputs)]}, b"TFL3")
+                       4: [{}, floats(weights), floats(bias)]}, b"TFL3")

@@ -11,12 +11,12 @@ from . import _core, targets
 from ._core import Model
 from .estimator import BaseEstimator, NotFittedError, tags_of
 from .flat import dense_model
+from .heads import ENDS
 from .pictures import examples
 from .progress import Progress
 from .report import html_of
 
 ModelLike = Union[Model, str, bytes, "os.PathLike[str]", None]
-_ENDS = {"softmax": "SOFTMAX", "sigmoid": "LOGISTIC"}
 
 
 class Trainer(BaseEstimator):  # type: ignore[misc]
@@ -118,7 +118,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
     def predict_proba(self) -> Callable[[Any], NDArray[np.float32]]:
         """predict_proba(X): [n, n_classes] probabilities, as the exported model gives them ("softmax" and "sigmoid";
         with another loss the method is absent)."""
-        if self.loss not in _ENDS:
+        if self.loss not in ENDS:
             raise AttributeError(f"a trainer of loss {self.loss!r} predicts no probabilities")
         return self._scores
 
@@ -205,7 +205,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
 
     def _opened(self, X: Any, n_outputs: int) -> Model:
         if self.model is None:
-            return Model.from_bytes(dense_model(X.shape[1], n_outputs, _ENDS.get(self.loss)))
+            return Model.from_bytes(dense_model(X.shape[1], n_outputs, ENDS.get(self.loss)))
         if isinstance(self.model, Model):
             return self.model
         return Model.from_bytes(self.model) if isinstance(self.model, bytes) else Model.open(self.model)
