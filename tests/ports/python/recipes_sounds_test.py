@@ -1,0 +1,141 @@
+"""birdnet.py as its users call it, on a bank of tones (sound_models.py) and recordings that the tests write."""
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed")
+pytest.importorskip("soxr", reason="soxr is not installed")
+import sound_models  # noqa: E402
+import topwork  # noqa: E402
+
+RECIPES = pathlib.Path(__file__).resolve().parents[3] / "ports" / "python" / "recipes"
+RATE = sound_models.RATE
+LOW, NONE, MID, HIGH = sound_models.FREQUENCIES[[1, 3, 6, 10]]
+sys.path.insert(0, str(RECIPES))
+import rows  # noqa: E402
+
+
+def recipe(name, *arguments):
+    """What the recipe prints; its error where it fails."""
+    return subprocess.run([sys.executable, "-B", str(RECIPES / name), *map(str, arguments)], capture_output=True, text=True)
+
+
+def tone(random, *frequencies):
+    """A second of tones near these frequencies, with noise."""
+    t = np.arange(RATE) / RATE
+    sum_of_tones = sum(np.sin(2 * np.pi * f * random.uniform(.985, 1.015) * t + random.uniform(0, 6)) for f in frequencies)
+    return (.2 * sum_of_tones + random.normal(size=RATE) * .02).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """Folders low, mid, high, "high,low" and noise, which has tones of its own."""
+    root, random = tmp_path_factory.mktemp("recordings"), np.random.default_rng(5)
+    kinds = {"low": [LOW], "mid": [MID], "high": [HIGH], "high,low": [HIGH, LOW], "noise": [NONE]}
+    for name, frequencies in kinds.items():
+        (root / name).mkdir()
+        for i in range(5 if name == "mid" else 10):
+            soundfile.write(root / name / f"{i}.flac", tone(random, *frequencies), RATE)
+    return root
+
+
+def scores(path, *frequencies):
+    model = topwork.Model.open(path)
+    values, = topwork.Session(model).run(tone(np.random.default_rng(9), *frequencies)[None])
+    return dict(zip(model.labels, values[0]))
+
+
+def train(tmp_path, recordings, *options, sigmoid=False, labels=("old_a", "low", "old_b")):
+    model = sound_models.tone_bank(tmp_path / "model.tflite", len(labels), sigmoid=sigmoid)
+    (tmp_path / "old.txt").write_text("\n".join(labels))
+    done = recipe("birdnet.py", "--data", recordings, "--model", model, "--rate", RATE, "--labels", tmp_path / "old.txt",
+                  "--output", tmp_path / "new.tflite", *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_replace(tmp_path, recordings):
+    """Several classes at once, none at all; scores stay logits where the model gives logits."""
+    said = train(tmp_path, recordings)
+    assert "45 files, 45 windows, 3 classes, 12 features" in said
+    assert "negatives: 0 of 2 windows raise a false alarm" in said
+    assert float(said.split("mean average precision ")[1].split(",")[0]) > .95
+    got = scores(tmp_path / "new.tflite", LOW, HIGH)
+    assert list(got) == ["high", "low", "mid"] == (tmp_path / "new_Labels.txt").read_text().splitlines()
+    assert got["high"] > 0 and got["low"] > 0 > got["mid"]
+    assert max(scores(tmp_path / "new.tflite", NONE).values()) < 0
+    train(tmp_path, recordings, sigmoid=True)
+    ended = scores(tmp_path / "new.tflite", LOW, HIGH)
+    for name, score in got.items():
+        assert ended[name] == pytest.approx(1 / (1 + np.exp(-score)), abs=1e-5)
+
+
+def test_append_changes_nothing_that_was_known(tmp_path, recordings):
+    """The shipped classes keep their scores to the bit, but "low", which learns anew in its place."""
+    train(tmp_path, recordings, "--mode", "append")
+    assert (tmp_path / "new_Labels.txt").read_text().split() == ["old_a", "low", "old_b", "high", "mid"]
+    x = tone(np.random.default_rng(9), HIGH)[None]
+    old, = topwork.Session(tmp_path / "model.tflite").run(x)
+    new, = topwork.Session(tmp_path / "new.tflite").run(x)
+    assert new[0, 0] == old[0, 0] and new[0, 2] == old[0, 2] and new[0, 1] != old[0, 1]
+    got = scores(tmp_path / "new.tflite", HIGH)
+    assert got["high"] > 0 > got["mid"] and got["low"] < 0
+
+
+@pytest.mark.parametrize("options", [("--epochs", 100, "--mixup", .2), ("--epochs", 100, "--label-smoothing", .1),
+                                     ("--epochs", 100, "--focal", 2), ("--hidden", 16, "--dropout", .2, "--epochs", 150),
+                                     ("--upsampling", "smote"), ("--upsampling", "repeat", "--upsampling-ratio", 1)])
+def test_knobs(tmp_path, recordings, options):
+    said = train(tmp_path, recordings, *options)
+    assert float(said.split("mean average precision ")[1].split(",")[0]) > .9
+    got = scores(tmp_path / "new.tflite", LOW, HIGH)
+    assert got["low"] > got["mid"] and got["high"] > got["mid"]
+
+
+def test_append_behind_a_hidden_layer_is_a_second_output(tmp_path, recordings):
+    train(tmp_path, recordings, "--mode", "append", "--hidden", 8, "--epochs", 5)
+    x = tone(np.random.default_rng(9), HIGH)[None]
+    first, second = topwork.Session(tmp_path / "new.tflite").run(x)
+    np.testing.assert_array_equal(first, topwork.Session(tmp_path / "model.tflite").run(x)[0])
+    assert second.shape == (1, 3)
+    assert (tmp_path / "new_Labels.txt").read_text().split() == ["old_a", "low", "old_b", "high", "low", "mid"]
+
+
+def test_refusals(tmp_path, recordings):
+    model = sound_models.tone_bank(tmp_path / "model.tflite")
+    for data, more, said in [(recordings, ("--mode", "append"), "3 outputs, and 0 names are known: give --labels"),
+                             (recordings, ("--negatives", "low", "mid", "high", "high,low"), "--data has 1 classes"),
+                             (tmp_path, (), "no labels.csv, and no folders of sounds")]:
+        done = recipe("birdnet.py", "--data", data, "--model", model, "--rate", RATE, "--output", tmp_path / "n.tflite", *more)
+        assert done.returncode == 1 and said in done.stderr and not (tmp_path / "n.tflite").exists()
+
+
+@pytest.mark.parametrize("mode", ["repeat", "mean", "smote"])
+def test_upsampled_rows(mode):
+    """New rows lie between rows of their class, have its targets and their first row's file."""
+    random = np.random.default_rng(2)
+    Y = np.repeat(np.eye(2, dtype=np.float32), [20, 6], axis=0)
+    X = (random.random((26, 3)) + 10 * Y[:, 1:]).astype(np.float32)
+    groups = np.arange(26)
+    X2, Y2, groups2 = rows.upsampled(X, Y, groups, mode, .8, 1)
+    assert len(X2) == 26 + 10 and X2.dtype == np.float32
+    np.testing.assert_array_equal(X2[:26], X)
+    np.testing.assert_array_equal(Y2[26:], np.tile([0, 1], (10, 1)))
+    small = X[20:]
+    assert (X2[26:] >= small.min(axis=0) - 1e-5).all() and (X2[26:] <= small.max(axis=0) + 1e-5).all()
+    assert set(groups2[26:]) <= set(range(20, 26))
+    same = np.array([(row == X[group]).all() for row, group in zip(X2[26:], groups2[26:])])
+    assert same.all() if mode == "repeat" else not same.all()
+
+
+def test_files_that_judge():
+    """A share of each class's files, none of a class with one file, all windows of a file on one side."""
+    groups = np.repeat(np.arange(21), 3)
+    kind = np.array([0] * 10 + [1] * 10 + [2])[groups]
+    judge = rows.left_out(np.eye(3)[kind], groups, .2, 1)
+    assert [judge[kind == k].sum() for k in range(3)] == [6, 6, 0]
+    for group in range(21):
+        assert len(set(judge[groups == group])) == 1
