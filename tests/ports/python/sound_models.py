@@ -55,10 +55,10 @@ class _Model:
         options = {0: flat.Scalar("<b", 1), 1: flat.Scalar("<i", stride), 2: flat.Scalar("<i", 1)}
         return self.op(_CONV, [value, self.constant(filters), bias], shape, 1, options)
 
-    def energies(self, samples, n, n_frames):
+    def energies(self, samples, n, n_frames, frequencies=FREQUENCIES):
         """[1, 1, n_frames, bands] of samples [1, n]."""
-        t, k = np.arange(WINDOW) / RATE, len(FREQUENCIES)
-        waves = np.exp(2j * np.pi * FREQUENCIES[:, None] * t) * np.hanning(WINDOW) / WINDOW
+        t, k = np.arange(WINDOW) / RATE, len(frequencies)
+        waves = np.exp(2j * np.pi * frequencies[:, None] * t) * np.hanning(WINDOW) / WINDOW
         filters = np.concatenate([waves.real, waves.imag]).reshape(2 * k, 1, WINDOW, 1)
         parts = self.conv(self.reshape(samples, (1, 1, n, 1)), filters, HOP, (1, 1, n_frames, 2 * k))
         squares = self.op(_SQUARE, [parts], (1, 1, n_frames, 2 * k), 66, {})
@@ -86,11 +86,11 @@ def tone_bank(path, n_classes=3, n=RATE, sigmoid=False):
     return model.write(path, into, model.op(_LOGISTIC, [out], (1, n_classes)) if sigmoid else out)
 
 
-def spectrogram(path):
-    """[1, n] samples as 16-bit integers have them -> [1, 1, frames, 12], for any n."""
-    model, k = _Model(), len(FREQUENCIES)
+def spectrogram(path, frequencies=FREQUENCIES):
+    """[1, n] samples as 16-bit integers have them -> [1, 1, frames, bands], for any n."""
+    model, k = _Model(), len(frequencies)
     into = model.tensor((1, WINDOW))
-    out = model.log(model.energies(into, -1, 1), (1, 1, 1, k), least=1.0)
+    out = model.log(model.energies(into, -1, 1, frequencies), (1, 1, 1, k), least=1.0)
     return model.write(path, into, out)
 
 
