@@ -2,7 +2,9 @@
 
     python faces.py --data people --model face_network.tflite --output people.tflite --test others
 
---data holds one folder of cropped faces for each person, ten or more each. --model is any float .tflite network over
+--data holds one folder of cropped faces for each person, ten or more each, in folders of what was taken together
+(people/ANN/MONDAY/1.jpg): without them the share of pictures that the model refuses is promised for the taught occasions
+only, and new light or another camera is refused more often. --model is any float .tflite network over
 pictures whose last layer can be replaced, best one that was trained on faces. --test holds folders, too; those with
 other names than --data's are strangers. The new model has one output more, "rejection": its second number is 1 for an
 example that is like nothing that was taught.
@@ -72,7 +74,11 @@ def main() -> None:
     fewest = min(names.count(name) for name in set(names))
     if fewest < 10:
         print(f"a person has {fewest} pictures only: fewer than 10 make refusals coarse")
-    trainer = topwork.Trainer(model, reject_rate=options.reject_rate, input_scale=scale).fit(pictures, names)
+    trainer = topwork.Trainer(model, reject_rate=options.reject_rate, input_scale=scale)
+    groups = folders.groups(options.data)
+    if groups is None:
+        print("all pictures of a person count as one occasion: put those taken together into folders of their own")
+    trainer.fit(pictures, names, groups=groups)
     made = trainer.export()
     print(f"{len(pictures)} pictures of {len(trainer.classes_)} people; "
           f"right on pictures left out: {trainer.evaluate()['accuracy']:.1%}")

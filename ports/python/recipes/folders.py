@@ -1,4 +1,4 @@
-"""What the recipes share: pictures in folders, one folder for each class."""
+"""What the recipes for pictures share: one folder for each class, in it files or folders of files taken together."""
 from __future__ import annotations
 
 import pathlib
@@ -12,11 +12,22 @@ ENDINGS = {".bmp", ".jpeg", ".jpg", ".png"}
 
 
 def files(folder: pathlib.Path) -> list[pathlib.Path]:
-    """The pictures FOLDER/CLASS/FILE, sorted by class and file."""
-    found = [path for path in sorted(folder.glob("*/*")) if path.suffix.lower() in ENDINGS]
+    """The pictures FOLDER/CLASS/FILE and FOLDER/CLASS/GROUP/FILE, sorted by class, group and file."""
+    paths = [*folder.glob("*/*"), *folder.glob("*/*/*")]
+    found = [path for path in sorted(paths) if path.suffix.lower() in ENDINGS]
     if not found:
         raise SystemExit(f"{folder}: no folders with pictures ({', '.join(sorted(ENDINGS))})")
     return found
+
+
+def groups(folder: pathlib.Path) -> Optional[list[int]]:
+    """A number for each picture of `files`, the same for those of one GROUP (of any class), another for each picture in no
+    group; None if all are in none."""
+    parts = [path.relative_to(folder).parts for path in files(folder)]
+    if all(len(part) == 2 for part in parts):
+        return None
+    numbers: dict[tuple[str, ...], int] = {}
+    return [numbers.setdefault(part[1:2] if len(part) == 3 else part, len(numbers)) for part in parts]
 
 
 def fitted(picture: Any, model: topwork.Model) -> Any:
@@ -28,12 +39,12 @@ def fitted(picture: Any, model: topwork.Model) -> Any:
 
 
 def pictures(folder: pathlib.Path, model: topwork.Model) -> tuple[list[Any], list[str]]:
-    """All pictures of FOLDER/CLASS/ as the model takes them, and the name of each one's class."""
+    """All pictures of `files` as the model takes them, and the name of each one's class."""
     found, names = [], []
     for path in files(folder):
         with Image.open(path) as picture:
             found.append(fitted(picture, model))
-        names.append(path.parent.name)
+        names.append(path.relative_to(folder).parts[0])
     return found, names
 
 

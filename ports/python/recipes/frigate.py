@@ -2,7 +2,7 @@
 
     python frigate.py --data clips/NAME/dataset --model mobilenet_v2_0.35_224.tflite --output model_cache/NAME
 
---data holds one folder of pictures for each class. --model is a float classifier of 224 x 224 pictures, such as Keras'
+--data holds one folder of pictures for each class; folders in it hold pictures of one burst or camera. --model is a float classifier of 224 x 224 pictures, such as Keras'
 MobileNetV2 of width 0.35. The new last layer is the best of several on pictures left out. --output gets model.tflite,
 whose input takes the bytes of pictures (uint8) and whose output is uint8, and labelmap.txt, which Frigate reads.
 """
@@ -46,7 +46,7 @@ def main() -> None:
     if len(set(scale[0])) > 1 or len(set(scale[1])) > 1:
         raise SystemExit("the model's channels have scales of their own, which one quantization cannot express")
     pictures, names = folders.pictures(options.data, model)
-    trainer = topwork.Trainer(model, input_scale=scale).fit(pictures, names)
+    trainer = topwork.Trainer(model, input_scale=scale).fit(pictures, names, groups=folders.groups(options.data))
     print(f"{len(pictures)} pictures, {len(trainer.classes_)} classes; "
           f"right on pictures left out: {trainer.evaluate()['accuracy']:.1%}")
 
