@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what Topwork needs on Debian. Without root it prints the one line to run and exits with 1.
 #
-# Usage: toolchains/install-deps.sh [build] [test] [long] [zig] [python]
+# Usage: toolchains/install-deps.sh [build] [test] [long] [zig] [python] [torch]
 #   build   compilers and libraries that build the library and the command line (always included),
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
 #   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
@@ -11,6 +11,7 @@
 #   long    what tests/run.sh --long needs besides: cross compilers for 32-bit ARM, RISC-V and POWER, and zig
 #   zig     the compiler of the presets jetson-zig, armv7-zig and *-musl, from PyPI into build/third_party/zig
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
+#   torch   build/.venv-torch with PyTorch and its converter, of the same Python: 7 GB on x86-64, as that PyTorch brings CUDA
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -27,7 +28,7 @@ uplot_is_good() {
     sha256sum --check --status 2>/dev/null
 }
 uplot_is_good "$uplot" || command -v npm >/dev/null || packages="$packages npm"
-python=no test=no zig=no
+python=no test=no torch=no zig=no
 for part in "$@"; do
   case "$part" in
     build) ;;
@@ -39,8 +40,9 @@ dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless 
     long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
 g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-15 lld-15 python3 python3-venv" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python)" >&2; exit 2 ;;
+    torch) torch=yes; packages="$packages python3 python3-venv" ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python, torch)" >&2; exit 2 ;;
   esac
 done
 
@@ -129,4 +131,13 @@ if [ "$python" = yes ]; then
     "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$wanted"
     cp "$wanted" "$venv/installed.txt"
   fi
+fi
+
+torch_packages="litert-torch==0.10.0 torch==2.14.1 torchvision==0.29.2 pillow==13.0.0"
+if [ "$torch" = yes ] && [ "$(cat "$root/build/.venv-torch/installed.txt" 2>/dev/null)" != "$torch_packages" ]; then
+  echo "Installing PyTorch into build/.venv-torch"
+  python3 -m venv "$root/build/.venv-torch"
+  # shellcheck disable=SC2086
+  "$root/build/.venv-torch/bin/python" -m pip install -q --disable-pip-version-check $torch_packages
+  echo "$torch_packages" >"$root/build/.venv-torch/installed.txt"
 fi
