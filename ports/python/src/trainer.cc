@@ -160,6 +160,44 @@ nb::object Evaluate(PyTrainer& self, std::optional<std::vector<ConstArray>> arra
   return DictOf(evaluation);
 }
 
+nb::object Audit(PyTrainer& self, int n_neighbours) {
+  tw_audit_options options = {};
+  options.struct_size = sizeof(options);
+  options.n_neighbours = n_neighbours;
+  tw_audit audit = {};
+  audit.struct_size = sizeof(audit);
+  self.Run([&](tw_trainer* trainer) { return tw_trainer_audit(trainer, &options, &audit); });
+  nb::list examples;
+  for (size_t i = 0; i < audit.n_examples; ++i) {
+    const tw_audited_example& example = audit.examples[i];
+    nb::dict dict;
+    dict["index"] = example.index;
+    dict["label"] = example.label;
+    dict["suggested"] = example.suggested;
+    dict["margin"] = example.margin;
+    dict["probability"] = example.probability;
+    dict["value"] = example.value;
+    dict["is_suspect"] = example.is_suspect != 0;
+    examples.append(dict);
+  }
+  nb::dict dict;
+  dict["examples"] = examples;
+  dict["n_suspects"] = audit.n_suspects;
+  dict["noise"] = audit.noise;
+  dict["near_duplicates"] = nb::none();
+  if (audit.near_duplicates != nullptr) {
+    const tw_near_duplicates& found = *audit.near_duplicates;
+    nb::dict pair;
+    pair["n_checked"] = found.n_checked;
+    pair["n_found"] = found.n_found;
+    pair["held_back"] = found.held_back;
+    pair["trained"] = found.trained;
+    pair["cosine"] = found.cosine;
+    dict["near_duplicates"] = pair;
+  }
+  return dict;
+}
+
 nb::object Calibrate(PyTrainer& self) {
   tw_calibration calibration = {};
   calibration.struct_size = sizeof(calibration);
@@ -284,6 +322,8 @@ void BindTrainer(nb::module_& m) {
               "def evaluate(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]] | None, "
               "labels: numpy.typing.NDArray[typing.Any] | None, "
               "targets: numpy.typing.NDArray[typing.Any] | None, n_worst: int) -> dict[str, typing.Any]"))
+      .def("audit", &Audit, nb::arg("n_neighbours"),
+           nb::sig("def audit(self, n_neighbours: int) -> dict[str, typing.Any]"))
       .def("calibrate", &Calibrate, nb::sig("def calibrate(self) -> dict[str, float]"))
       .def("export", &Export, nb::rv_policy::take_ownership)
       .def("set_classes", &SetClasses, nb::arg("names"))

@@ -155,6 +155,22 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         labels, numbers = self._encoded(y)
         return core.evaluate(self._arrays(X), labels, numbers, n_worst)
 
+    def audit(self, n_neighbours: int = 5) -> dict[str, Any]:
+        """Judges the labels of all examples ("softmax"), each by a head fitted without it and its group:
+
+        examples : one dictionary for each, the most doubtful first: index (in the order of fit and partial_fit), label,
+            suggested (label), margin (below 0: the label may be wrong), probability (that it is right), value (below 0:
+            it misleads its n_neighbours), is_suspect.
+        n_suspects, noise : how many are probably wrong; the share of wrong labels, estimated.
+        near_duplicates : of held-back and trained examples, which make evaluate() too good: n_checked, n_found and the
+            pair that is most alike (held_back, trained, cosine); None where nothing was held back.
+        """
+        judged = self._fitted().audit(n_neighbours)
+        for example in judged["examples"]:
+            for key in ("label", "suggested"):
+                example[key] = self.classes_[example[key]]
+        return judged
+
     def calibrate(self) -> dict[str, float]:
         """Chooses the temperature that makes confidences right on the examples held back: temperature, loss_before,
         loss_after, error_before, error_after."""

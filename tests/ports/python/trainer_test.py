@@ -236,3 +236,27 @@ def test_without_scikit_learn(tmp_path):
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
                           env=dict(os.environ))
     assert done.stdout == "(8,)\n", done.stderr
+
+
+def test_audit_finds_wrong_labels():
+    """Of features in clear clusters, those that were given another label are the suspects, most doubtful first."""
+    random = np.random.default_rng(11)
+    y = np.arange(90) % 3
+    X = (np.eye(3)[y] * 4 + random.normal(size=(90, 3)) * .5).astype(np.float32)
+    wrong = [5, 22, 60]
+    names = np.array(["a", "b", "c"])
+    given = names[y]
+    given[wrong] = names[(y[wrong] + 1) % 3]
+    trainer = topwork.Trainer().fit(X, given)
+    judged = trainer.audit()
+    assert len(judged["examples"]) == 90 and sorted(e["index"] for e in judged["examples"]) == list(range(90))
+    suspects = [e for e in judged["examples"] if e["is_suspect"]]
+    assert sorted(e["index"] for e in suspects) == wrong and judged["n_suspects"] == 3
+    for example in suspects:
+        assert example["label"] == given[example["index"]] and example["suggested"] == names[y[example["index"]]]
+        assert example["margin"] < 0 and example["probability"] < .5 and example["value"] < 0
+    margins = [e["margin"] for e in judged["examples"]]
+    assert margins == sorted(margins) and 0.01 < judged["noise"] < 0.1
+    assert judged["near_duplicates"]["n_checked"] == trainer.info["n_validation"]
+    with pytest.raises(topwork.errors.UnsupportedError):
+        topwork.Trainer(loss="mse").fit(X, X[:, 0]).audit()
