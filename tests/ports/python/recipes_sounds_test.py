@@ -85,6 +85,18 @@ def test_append_changes_nothing_that_was_known(tmp_path, recordings):
     assert got["high"] > 0 > got["mid"] and got["low"] < 0
 
 
+def test_litert_gives_the_same_scores(tmp_path, recordings):
+    peer = pytest.importorskip("ai_edge_litert.interpreter", reason="ai-edge-litert is not installed")
+    train(tmp_path, recordings, "--mode", "append", "--level", -20, "--overlap", .5)
+    run = peer.Interpreter(str(tmp_path / "new.tflite"), num_threads=1)
+    run.allocate_tensors()
+    x = tone(np.random.default_rng(9), LOW, HIGH)[None]
+    run.set_tensor(run.get_input_details()[0]["index"], x)
+    run.invoke()
+    theirs = run.get_tensor(run.get_output_details()[0]["index"])
+    np.testing.assert_allclose(topwork.Session(tmp_path / "new.tflite").run(x)[0], theirs, atol=1e-4)
+
+
 @pytest.mark.parametrize("options", [("--epochs", 100, "--mixup", .2), ("--epochs", 100, "--label-smoothing", .1),
                                      ("--epochs", 100, "--focal", 2), ("--hidden", 16, "--dropout", .2, "--epochs", 150),
                                      ("--upsampling", "smote"), ("--upsampling", "repeat", "--upsampling-ratio", 1)])
