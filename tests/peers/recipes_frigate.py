@@ -1,0 +1,148 @@
+"""frigate.py beside Frigate's own training in Keras, folder in and uint8 model out: pictures of the test named rightly, peak
+memory of each process, seconds (both sides take turns; the minimum counts; worthless on a busy machine).
+
+  python recipes_frigate.py KERAS_PYTHON [--seeds N] [--rows FILE]
+
+The Keras side is written from Frigate's description: MobileNetV2 of width 0.35 over 224 x 224, frozen, mean over the map,
+dense 128 with ReLU, dropout 0.3, softmax; Adam at 1e-3, batches of 16, 50 epochs with the network in each; int8 with uint8 at
+both ends, calibrated on the pictures. Its weights are random here, as none can be had offline, with the statistics of
+normalization taken from the pictures; the other side gets the same network as .tflite. Pictures: faces and other things of
+models/zoo, 140 to teach and 60 to judge. KERAS_PYTHON has tensorflow and Pillow; run this by the Python that topwork is
+installed in.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import peers
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FACES = ROOT / "models" / "zoo" / "data" / "faces"
+SIDE = 224
+
+
+def pictures(part):
+    from PIL import Image
+    paths = sorted((FACES / part).glob("*/*.png"))
+    pixels = np.stack([np.asarray(Image.open(path).convert("RGB").resize((SIDE, SIDE), 2), np.float32) for path in paths])
+    names = sorted({path.parent.name for path in paths})
+    return pixels, np.array([names.index(path.parent.name) for path in paths])
+
+
+def base_of(seed):
+    import keras
+    keras.utils.set_random_seed(seed)
+    base = keras.applications.MobileNetV2(weights=None, include_top=False, input_shape=(SIDE, SIDE, 3), alpha=0.35, pooling="avg")
+    for layer in base.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.momentum = 0.5
+    x, _ = pictures("train")
+    for _ in range(12):
+        base(x[::5] / 127.5 - 1, training=True)
+    return base
+
+
+def make_base(seed, folder):
+    """The network with random classes behind it, as a float .tflite and as Keras keeps it."""
+    import keras
+    import tensorflow
+    base = base_of(seed)
+    base.save(folder / "base.keras")
+    whole = keras.Sequential([base, keras.layers.Dense(10, activation="softmax")])
+    whole.build((None, SIDE, SIDE, 3))
+    (folder / "base.tflite").write_bytes(tensorflow.lite.TFLiteConverter.from_keras_model(whole).convert())
+
+
+def train_keras(seed, folder):
+    import keras
+    import tensorflow
+    keras.utils.set_random_seed(seed)
+    base = keras.models.load_model(folder / "base.keras")
+    base.trainable = False
+    x, y = pictures("train")
+    x = x / 127.5 - 1
+    layers = keras.layers
+    model = keras.Sequential([base, layers.Dense(128, activation="relu"), layers.Dropout(.3), layers.Dense(2, activation="softmax")])
+    model.compile(optimizer=keras.optimizers.Adam(1e-3), loss="sparse_categorical_crossentropy")
+    model.fit(x, y, batch_size=16, epochs=50, verbose=0)
+    converter = tensorflow.lite.TFLiteConverter.from_keras_model(model)
+    converter.optimizations = [tensorflow.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([row[None]] for row in x[:300])
+    converter.target_spec.supported_ops = [tensorflow.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = converter.inference_output_type = tensorflow.uint8
+    (folder / "keras.tflite").write_bytes(converter.convert())
+
+
+def measured(command):
+    """Seconds and peak MB of a program. Its own VmHWM is read while it runs, as it ends without telling."""
+    start, peak, said = time.perf_counter(), 0, tempfile.TemporaryFile("w+")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+    while process.poll() is None:
+        try:
+            text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            peak = max(peak, int(text.split("VmHWM:")[1].split()[0]) / 1024)
+        except (OSError, IndexError):
+            pass
+        time.sleep(0.05)
+    if process.returncode:
+        said.seek(0)
+        sys.exit(f"{' '.join(map(str, command))}: {said.read()[-2000:]}")
+    return time.perf_counter() - start, peak
+
+
+def accuracy(path):
+    from topwork.tflite import Interpreter
+    run = Interpreter(model_path=str(path))
+    run.allocate_tensors()
+    into, out = run.get_input_details()[0]["index"], run.get_output_details()[0]["index"]
+    x, y = pictures("test")
+    right = 0
+    for pixels, label in zip(x, y):
+        run.set_tensor(into, pixels[None].astype(np.uint8))
+        run.invoke()
+        right += int(run.get_tensor(out)[0].argmax()) == label
+    return 100 * right / len(y)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("keras", help="Python with TensorFlow")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--part", nargs=3, metavar=("PART", "SEED", "FOLDER"), help=argparse.SUPPRESS)
+    table = peers.Rows()
+    table.add_option(parser)
+    options = parser.parse_args()
+    if options.part:
+        part, seed, folder = options.part
+        {"base": make_base, "keras": train_keras}[part](int(seed), pathlib.Path(folder))
+        return
+    found = {"topwork": [], "keras": []}
+    for seed in range(1, options.seeds + 1):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            keras = [options.keras, "-B", __file__, options.keras, "--part"]
+            subprocess.run([*keras, "base", str(seed), name], check=True, stdout=subprocess.DEVNULL)
+            recipe = [sys.executable, "-B", str(ROOT / "ports/python/recipes/frigate.py"), "--data", str(FACES / "train"),
+                      "--model", str(folder / "base.tflite"), "--output", name, "--mean", "127.5", "--std", "127.5"]
+            for side, command, made in (("topwork", recipe, "model.tflite"),
+                                        ("keras", [*keras, "keras", str(seed), name], "keras.tflite")):
+                seconds, peak = measured(command)
+                found[side].append((accuracy(folder / made), peak, seconds))
+                print(f"seed {seed}, {side}: {found[side][-1][0]:.1f} % right, {peak:.0f} MB, {seconds:.1f} s", flush=True)
+    ours, theirs = (np.array(found[side]) for side in ("topwork", "keras"))
+    memory = [side[:, 1].max() for side in (ours, theirs)]
+    table.add("MobileNetV2 0.35, 140 pictures", "peak memory, folder to model", *memory, memory[1] / memory[0],
+              runs=np.stack([ours[:, 1], theirs[:, 1]], axis=1).tolist())
+    print(f"right: {ours[:, 0].mean():.1f} and {theirs[:, 0].mean():.1f} %; fastest {ours[:, 2].min():.1f} and {theirs[:, 2].min():.1f} s")
+    table.write(options.rows)
+
+
+if __name__ == "__main__":
+    main()
