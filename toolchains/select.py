@@ -19,7 +19,7 @@ CONTRACT = os.path.join(ROOT, "kernels", "contract")
 QUANTIZED = {"int8", "uint8", "int16"}
 CUSTOM = 32
 ADDED = {"train": "add what training of the last layer needs: the new head and what an export puts around it",
-         "quantize": "add what quantizing the models needs: their operators in int8",
+         "quantize": "add what quantizing the models needs: their operators in int8, inputs and outputs in uint8",
          "opencl": "add what measuring an OpenCL device needs, so that `auto` can choose"}
 
 
@@ -171,6 +171,8 @@ def add_companions(selection, args):
         add(selection, ["FULLY_CONNECTED", "MEAN"], {"float32", "int32"})
     if (args.train or args.quantize) and used & (QUANTIZED | {"float16"}):
         add(selection, ["DEQUANTIZE"], {"float32"} | used & (QUANTIZED | {"float16"}))
+    if args.quantize:  # around models whose inputs and outputs are uint8
+        add(selection, ["QUANTIZE"], {"int8", "uint8"})
     if args.opencl:
         add(selection, ["ADD", "FULLY_CONNECTED", "SLICE"], {"float32", "int32"})
 

@@ -40,7 +40,8 @@ def check_models():
     assert "TANH float32\n" in both and "CONV_2D" not in rows(mlp), both
     assert "MEAN float32 int32\n" in rows("--train", mlp), rows("--train", mlp)
     quantized = rows("--quantize", mlp)
-    assert "TANH float32 int32 int8\n" in quantized and "QUANTIZE float32 int8\n" in quantized, quantized
+    assert "TANH float32 int32 int8\n" in quantized and "QUANTIZE float32 uint8 int8\n" in quantized, quantized
+    assert quantized.count("uint8") == 1, quantized
     half = rows(ZOO / "digits_cnn_fp16.tflite")
     assert "DEQUANTIZE float32 float16\n" in half and "CAST float32 float16\n" in half, half
     own = rows(ROOT / "tests" / "data" / "api" / "scale_int8.tflite")

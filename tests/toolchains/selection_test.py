@@ -2,7 +2,7 @@
 
 Usage: selection_test.py WHOLE SELECTED
 WHOLE and SELECTED are the command lines of both builds. tests/run.sh makes SELECTED (preset `selected`) of
-digits_cnn_f32, its int8 form and efficientnet_lite0_fp16.
+digits_cnn_f32, its int8 forms and efficientnet_lite0_fp16.
 """
 import importlib.util
 import os
@@ -47,7 +47,7 @@ def check_refusals(checks, tool, here):
     mlp = run(tool, "run", ZOO / "digits_mlp_f32.tflite").stderr
     checks.expect("TANH (left out of this build: add it to the selection" in mlp and "select.py" in mlp, mlp)
     typed = run(tool, "run", as_uint8(here / "uint8.tflite")).stderr
-    checks.expect("QUANTIZE uint8 (left out of this build" in typed, typed)
+    checks.expect("DEQUANTIZE uint8 (left out of this build" in typed, typed)
     for arguments, option in [
             (["quantize", DIGITS_CNN, "--to", "int8", "--data", DIGITS_8X8 / "train", "--output", here / "q.tflite"],
              "TOPWORK_QUANTIZER=ON"),
@@ -91,10 +91,13 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
-        int8 = here / "int8.tflite"
-        made = run(whole, "quantize", DIGITS_CNN, "--to", "int8", "--data", DIGITS_8X8 / "train", "--output", int8)
-        checks.expect(made.returncode == 0, made.stderr)
-        for model in (DIGITS_CNN, int8, EFFICIENTNET):
+        quantized = []
+        for io in ("float32", "uint8"):
+            quantized.append(here / f"{io}_io.tflite")
+            made = run(whole, "quantize", DIGITS_CNN, "--to", "int8", "--io", io, "--data", DIGITS_8X8 / "train",
+                       "--output", quantized[-1])
+            checks.expect(made.returncode == 0, made.stderr)
+        for model in (DIGITS_CNN, *quantized, EFFICIENTNET):
             two = [answers(tool, model, here / f"{model.stem}_{i}") for i, tool in enumerate((whole, selected))]
             checks.expect(two[0] and two[0] == two[1], f"{model.name}: the answers differ")
         check_training(checks, whole, selected, here)
