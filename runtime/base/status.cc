@@ -39,9 +39,15 @@ const char* StatusCodeName(StatusCode code) {
   return "UNKNOWN";
 }
 
+Status::Status(StatusCode code, std::string message) : rep_(new Rep{code, std::move(message)}) {}
+
+const Status::Rep* Status::Copy(const Status& failure) { return new Rep(*failure.rep_); }
+
+void Status::Free(const Rep* rep) { delete rep; }
+
 const std::string& Status::message() const {
   static const std::string* const empty = new std::string();
-  return rep_ ? rep_->message : *empty;
+  return rep_ != nullptr ? rep_->message : *empty;
 }
 
 std::string Status::ToString() const {

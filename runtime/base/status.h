@@ -1,12 +1,11 @@
 // Status and Result<T>: how every fallible function of the library reports.
 //
-// Success is a null pointer (one compare, no allocation); a failure carries a code and a message
-// that says what was wrong, where, and what to do. No exceptions cross any boundary. A dropped
+// Success is a null pointer (one compare, no allocation); a failure owns a code and a message that
+// says what was wrong, where, and what to do. No exceptions cross any boundary. A dropped
 // Status is a compiler warning.
 #ifndef TOPWORK_RUNTIME_BASE_STATUS_H_
 #define TOPWORK_RUNTIME_BASE_STATUS_H_
 
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -33,15 +32,37 @@ enum class StatusCode : int {
 
 const char* StatusCodeName(StatusCode code);
 
-class [[nodiscard]] Status {
+// clang then hands one over in a register, as a pointer: two instructions pass a failure on.
+#if defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::trivial_abi)
+#define TW_TRIVIAL_ABI [[clang::trivial_abi]]
+#endif
+#endif
+#ifndef TW_TRIVIAL_ABI
+#define TW_TRIVIAL_ABI
+#endif
+
+// What follows a call and its check is then known not to have failed: only inline code says so to
+// compilers that make the least code.
+#define TW_STATUS_INLINE __attribute__((always_inline))
+
+class [[nodiscard]] TW_TRIVIAL_ABI Status {
  public:
   Status() = default;  // OK
-  Status(StatusCode code, std::string message)
-      : rep_(std::make_shared<const Rep>(Rep{code, std::move(message)})) {}
+  Status(StatusCode code, std::string message);
+  Status(const Status& other) : rep_(other.ok() ? nullptr : Copy(other)) {}
+  TW_STATUS_INLINE Status(Status&& other) noexcept : rep_(other.rep_) { other.rep_ = nullptr; }
+  TW_STATUS_INLINE Status& operator=(Status other) noexcept {
+    std::swap(rep_, other.rep_);
+    return *this;
+  }
+  TW_STATUS_INLINE ~Status() {
+    if (rep_ != nullptr) Free(rep_);
+  }
 
-  static Status Ok() { return Status(); }
-  bool ok() const { return rep_ == nullptr; }
-  StatusCode code() const { return rep_ ? rep_->code : StatusCode::kOk; }
+  TW_STATUS_INLINE static Status Ok() { return Status(); }
+  TW_STATUS_INLINE bool ok() const { return rep_ == nullptr; }
+  StatusCode code() const { return rep_ != nullptr ? rep_->code : StatusCode::kOk; }
   const std::string& message() const;
   // "INVALID_MODEL: message"; "OK" for success.
   std::string ToString() const;
@@ -53,7 +74,10 @@ class [[nodiscard]] Status {
     StatusCode code;
     std::string message;
   };
-  std::shared_ptr<const Rep> rep_;
+  static const Rep* Copy(const Status& failure);
+  static void Free(const Rep* rep);
+
+  const Rep* rep_ = nullptr;
 };
 
 // A failure of that code, with the message that StrFormat makes of these types (format.h).
