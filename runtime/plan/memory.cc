@@ -46,38 +46,43 @@ uint64_t Place(const std::vector<int>& order, std::vector<MemoryBlock>* blocks) 
 int Duration(const MemoryBlock& block) { return block.last - block.first + 1; }
 
 std::vector<std::vector<int>> StartOrders(const std::vector<MemoryBlock>& blocks) {
-  std::vector<int> identity(blocks.size());
-  std::iota(identity.begin(), identity.end(), 0);
-  const auto sorted = [&](auto key) {
-    std::vector<int> order = identity;
+  std::vector<std::vector<int>> orders;
+  for (int kind = 0; kind < 4; ++kind) {  // one sort: each more is as much code again
+    std::vector<double> keys;
+    for (const MemoryBlock& b : blocks) {
+      const double bytes = static_cast<double>(b.bytes), duration = Duration(b);
+      keys.push_back(kind == 0   ? bytes
+                     : kind == 1 ? bytes * duration
+                     : kind == 2 ? duration
+                                 : -static_cast<double>(b.first));
+    }
+    std::vector<int> order(blocks.size());
+    std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return key(blocks[static_cast<size_t>(a)]) > key(blocks[static_cast<size_t>(b)]);
+      return keys[static_cast<size_t>(a)] > keys[static_cast<size_t>(b)];
     });
-    return order;
-  };
-  return {sorted([](const MemoryBlock& b) { return static_cast<double>(b.bytes); }),
-          sorted([](const MemoryBlock& b) {
-            return static_cast<double>(b.bytes) * static_cast<double>(Duration(b));
-          }),
-          sorted([](const MemoryBlock& b) { return static_cast<double>(Duration(b)); }),
-          sorted([](const MemoryBlock& b) { return -static_cast<double>(b.first); })};
+    orders.push_back(std::move(order));
+  }
+  return orders;
 }
 
 }  // namespace
 
 uint64_t LargestLiveSet(Span<const MemoryBlock> blocks) {
-  std::vector<std::pair<int, int64_t>> events;
+  if (blocks.empty()) return 0;
+  int begin = blocks[0].first, end = blocks[0].last;
+  for (const MemoryBlock& block : blocks) {
+    begin = std::min(begin, block.first);
+    end = std::max(end, block.last);
+  }
+  std::vector<int64_t> changes(static_cast<size_t>(end - begin) + 2);  // by step
   for (const MemoryBlock& block : blocks) {
     const int64_t bytes = static_cast<int64_t>(Aligned(block));
-    events.push_back({block.first, bytes});
-    events.push_back({block.last + 1, -bytes});
+    changes[static_cast<size_t>(block.first - begin)] += bytes;
+    changes[static_cast<size_t>(block.last + 1 - begin)] -= bytes;
   }
-  std::sort(events.begin(), events.end());  // at one step, frees (negative) come first
   int64_t live = 0, largest = 0;
-  for (const auto& event : events) {
-    live += event.second;
-    largest = std::max(largest, live);
-  }
+  for (int64_t change : changes) largest = std::max(largest, live += change);
   return static_cast<uint64_t>(largest);
 }
 
