@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/contract/selection.h"
 #include "runtime/train/auto/head_selector.h"
 #include "runtime/train/auto/loo.h"
 
@@ -40,6 +41,7 @@ Status AutoFitter::Fit(double max_seconds, std::vector<float>* out_parameters) {
 }
 
 Status AutoFitter::Advance(int64_t, double max_seconds, double* out_loss) {
+  if (kTrainsLastAlone) return Unsupported("the optimizer auto: {}", kBuiltForLast);
   TrainingState& state = *context_.state;
   std::vector<float> parameters;
   Status status = Fit(max_seconds, &parameters);

@@ -42,8 +42,12 @@ Status ClassImprinter::ImprintAll() {
 }
 
 Status ClassImprinter::FitScale() {
-  TW_ASSIGN_OR_RETURN(const Calibration calibration, FitScores(context_, context_.set->train()));
-  const float scale = static_cast<float>(1.0 / calibration.temperature);
+  KeptScores kept;
+  TW_RETURN_IF_ERROR(kept.Gather(context_, context_.set->train()));
+  TW_ASSIGN_OR_RETURN(const Temperature temperature,
+                      FindTemperature(context_.options->loss.loss, kept.scores.data(),
+                                      kept.targets(), kept.n(), context_.n_classes(), 1e-12));
+  const float scale = static_cast<float>(1.0 / temperature.value);
   TrainingState& state = *context_.state;
   for (const ParameterInfo& info : state.layout()) {
     if (info.name != kHeadWeights && info.name != kHeadBias) continue;

@@ -118,7 +118,11 @@ Result<Calibration> Judge::Calibrate() {
   TW_ASSIGN_OR_RETURN(const std::vector<int32_t> indices,
                       context_.IndicesOf(ExampleSet::kValidation));
   const ValidatedHead validated(context_.state);
-  TW_ASSIGN_OR_RETURN(const Calibration calibration, FitScores(context_, indices));
+  KeptScores kept;
+  TW_RETURN_IF_ERROR(kept.Gather(context_, indices));
+  TW_ASSIGN_OR_RETURN(const Calibration calibration,
+                      FitTemperature(context_.options->loss.loss, kept.scores.data(),
+                                     kept.targets(), kept.n(), context_.n_classes()));
   context_.state->temperature = calibration.temperature;
   return calibration;
 }

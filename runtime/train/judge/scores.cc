@@ -88,20 +88,14 @@ Status MeasureExamples(const TrainingContext& context, Span<const int32_t> indic
   return Status::Ok();
 }
 
-Result<Calibration> FitScores(const TrainingContext& context, Span<const int32_t> indices) {
+Status KeptScores::Gather(const TrainingContext& context, Span<const int32_t> indices) {
   const FeatureCache& cache = context.set->cache();
-  std::vector<float> scores;
-  std::vector<int32_t> labels;
-  std::vector<const float*> values;
   const auto keep = [&](int32_t i, const float* row) {
     scores.insert(scores.end(), row, row + context.n_classes());
     labels.push_back(cache.uses_labels() ? cache.label(i) : 0);
     values.push_back(cache.uses_labels() ? nullptr : cache.values(i));
   };
-  TW_RETURN_IF_ERROR(
-      ForEachScores(context.state->network.get(), cache, indices, context.watch, keep));
-  return FitTemperature(context.options->loss.loss, scores.data(), {labels.data(), values.data()},
-                        static_cast<int64_t>(labels.size()), context.n_classes());
+  return ForEachScores(context.state->network.get(), cache, indices, context.watch, keep);
 }
 
 }  // namespace topwork

@@ -2,6 +2,8 @@
 #ifndef TOPWORK_RUNTIME_TRAIN_JUDGE_SCORES_H_
 #define TOPWORK_RUNTIME_TRAIN_JUDGE_SCORES_H_
 
+#include <vector>
+
 #include "runtime/train/features/feature_cache.h"
 #include "runtime/train/head/trainable.h"
 #include "runtime/train/judge/calibration.h"
@@ -27,8 +29,16 @@ struct Measured {
 // Of examples of the trainer's own set with its network as it is.
 Status MeasureExamples(const TrainingContext& context, Span<const int32_t> indices, Measured* out);
 
-// The temperature that fits the scores of these examples best.
-Result<Calibration> FitScores(const TrainingContext& context, Span<const int32_t> indices);
+// The scores of examples of the trainer's own set, with what they should be.
+struct KeptScores {
+  std::vector<float> scores;  // [n, n_classes]
+  std::vector<int32_t> labels;
+  std::vector<const float*> values;
+
+  Status Gather(const TrainingContext& context, Span<const int32_t> indices);
+  Targets targets() const { return {labels.data(), values.data()}; }
+  int64_t n() const { return static_cast<int64_t>(labels.size()); }
+};
 
 }  // namespace topwork
 
