@@ -45,7 +45,7 @@ function(tw_read_selection file folder)
     "// Written by toolchains/selection.cmake.\nTW_SELECT_TYPES(${all_types}u)\n${rows}")
 endfunction()
 
-# topwork_selection: what says so to the sources that ask. Others, as the loops of instruction sets, compile as ever.
+# topwork_selection: what says so to the sources that ask. Others, as drivers of devices, compile as ever.
 add_library(topwork_selection INTERFACE)
 # What an option leaves out, sources hear of (kernels/contract/selection.h, runtime/api/handles.h).
 foreach(_part IN ITEMS OPENCL TRAIN DESCRIBE SPARSE)

@@ -54,7 +54,7 @@ const OpDef* FindOwnCustomOp(const char* name) {
   ForEachOp([&](const OpDef& op) {
     if (op.custom_name != nullptr && std::strcmp(op.custom_name, name) == 0) found = &op;
   });
-  return found != nullptr ? found : FindFlexOp(name);
+  return found != nullptr || !kHasFlex ? found : FindFlexOp(name);
 }
 
 const char* OpCodeName(OpCode code) {

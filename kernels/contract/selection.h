@@ -63,6 +63,36 @@ constexpr uint32_t SelectedTypesOf(OpCode code, const char* custom_name) {
 constexpr uint32_t SelectedTypesOf(OpCode, const char*) { return kSelectedTypes; }
 #endif
 
+// Whether a builtin operator is there for tensors of that type.
+constexpr bool HasType(OpCode code, DType dtype) {
+  return (SelectedTypesOf(code, nullptr) >> static_cast<int>(dtype) & 1u) != 0;
+}
+
+// Whether there is an operator that calls subgraphs.
+constexpr bool kHasCalls = [] {
+  for (OpCode code :
+       {OpCode::kCall, OpCode::kCallOnce, OpCode::kIf, OpCode::kWhile, OpCode::kStablehloComposite,
+        OpCode::kStablehloWhile, OpCode::kStablehloCase, OpCode::kStablehloCustomCall,
+        OpCode::kStablehloReduce, OpCode::kStablehloReduceWindow, OpCode::kStablehloScatter,
+        OpCode::kStablehloSort}) {
+    if (SelectedTypesOf(code, nullptr) != 0) return true;
+  }
+  return false;
+}();
+
+// Whether there is an operator under one of TensorFlow's names (flex_ops.h).
+constexpr bool kHasFlex = [] {
+#ifdef TW_SELECTION
+  for (const SelectedOp& op : kSelectedOps) {
+    if (op.code != OpCode::kCustom) continue;
+    if (std::string_view(op.custom_name).substr(0, 4) == "Flex") return true;
+  }
+  return false;
+#else
+  return true;
+#endif
+}();
+
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_CONTRACT_SELECTION_H_

@@ -2,6 +2,7 @@
 //
 // Rescaling is written with vectors (compilers take 64-bit products apart), the rest as plain loops
 // that compilers turn into vectors.
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise_quant.h"
 #include "kernels/cpu/simd_quant.h"
 #include "kernels/cpu/simd_table.h"
@@ -333,20 +334,37 @@ void SumRows(int32_t* acc, const void* x, int64_t rows, int64_t row_stride, int6
   }
 }
 
+// A loop, or null where the build has no tensors that it is for.
+template <typename Loop>
+constexpr Loop* LoopFor(DType dtype, Loop* loop) {
+  return IsSelected(dtype) ? loop : nullptr;
+}
+template <typename Loop>
+constexpr Loop* LoopFor(OpCode code, DType dtype, Loop* loop) {
+  return HasType(code, dtype) ? loop : nullptr;
+}
+
 }  // namespace
 
 const QuantElementwiseKernels kQuantElementwiseKernels = {
-    {{AddBytes<false, 0>, AddBytes<true, 0>, AddInt16<0>},
-     {AddBytes<false, -1>, AddBytes<true, -1>, AddInt16<-1>},
-     {MulBytes<false>, MulBytes<true>, MulInt16}},
+    {{LoopFor(OpCode::kAdd, DType::kInt8, AddBytes<false, 0>),
+      LoopFor(OpCode::kAdd, DType::kUInt8, AddBytes<true, 0>),
+      LoopFor(OpCode::kAdd, DType::kInt16, AddInt16<0>)},
+     {LoopFor(OpCode::kSub, DType::kInt8, AddBytes<false, -1>),
+      LoopFor(OpCode::kSub, DType::kUInt8, AddBytes<true, -1>),
+      LoopFor(OpCode::kSub, DType::kInt16, AddInt16<-1>)},
+     {LoopFor(OpCode::kMul, DType::kInt8, MulBytes<false>),
+      LoopFor(OpCode::kMul, DType::kUInt8, MulBytes<true>),
+      LoopFor(OpCode::kMul, DType::kInt16, MulInt16)}},
     Lookup,
-    Requantize<int16_t, int8_t>,
-    Requantize<int16_t, int16_t>,
-    Requantize<int16_t, int32_t>,
-    Requantize<int32_t, int8_t>,
-    RequantizeToUnsigned,
-    Requantize<int32_t, int16_t>,
-    {SumRows<int8_t>, SumRows<uint8_t>, SumRows<int16_t>},
+    LoopFor(DType::kInt16, Requantize<int16_t, int8_t>),
+    LoopFor(DType::kInt16, Requantize<int16_t, int16_t>),
+    LoopFor(DType::kInt16, Requantize<int16_t, int32_t>),
+    LoopFor(DType::kInt8, Requantize<int32_t, int8_t>),
+    LoopFor(DType::kUInt8, RequantizeToUnsigned),
+    LoopFor(DType::kInt16, Requantize<int32_t, int16_t>),
+    {LoopFor(DType::kInt8, SumRows<int8_t>), LoopFor(DType::kUInt8, SumRows<uint8_t>),
+     LoopFor(DType::kInt16, SumRows<int16_t>)},
 };
 
 }  // namespace TW_ISA

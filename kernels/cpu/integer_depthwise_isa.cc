@@ -2,6 +2,7 @@
 // vectors of channels at a time ("strip"), of a few pixels at a time, values widened on loading,
 // weights kept in 16 bits without their zero point. The values' zero point is corrected through the
 // bias.
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/integer_depthwise.h"
 
 namespace topwork {
@@ -9,6 +10,7 @@ namespace TW_ISA {
 namespace {
 
 constexpr int kMaxTaps = 32;  // that a strip keeps widened
+constexpr bool kHasUnsigned = HasType(OpCode::kDepthwiseConv2d, DType::kUInt8);
 
 // A strip's values or weights, and acc += a * w for |a|, |w| < 2^15.
 #if defined(__aarch64__)
@@ -312,7 +314,7 @@ void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r)
 void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
   const bool is_unsigned = r.element == 1;
   if (r.spread > 0) {
-    const auto flat = is_unsigned ? FlatRow<true> : FlatRow<false>;
+    const auto flat = kHasUnsigned && is_unsigned ? FlatRow<kHasUnsigned> : FlatRow<false>;
     for (int64_t y = 0; y < r.rows; ++y) flat(s, r, y);
     return;
   }
@@ -320,7 +322,8 @@ void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r)
     for (int64_t i = 0; i < r.rows * s.out_w; ++i) AnyPixel(s, r, i / s.out_w, i % s.out_w);
     return;
   }
-  const StripFunction strip = is_unsigned ? StripOf<true>(s) : StripOf<false>(s);
+  const StripFunction strip =
+      kHasUnsigned && is_unsigned ? StripOf<kHasUnsigned>(s) : StripOf<false>(s);
   for (int64_t c = 0; c < s.in_c; c += kStrip) {
     strip(s, r, c + kStrip <= s.in_c ? c : s.in_c - kStrip);
   }

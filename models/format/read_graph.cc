@@ -267,7 +267,7 @@ Status ReadSubgraphs(const schema::Model& model, Span<const uint8_t> bytes,
   for (size_t i = 0; i < out->size(); ++i) {
     TW_RETURN_IF_ERROR(reader.Read(static_cast<int>(i), &(*out)[i]));
   }
-  ResolveLists(out);
+  if (kHasLists) ResolveLists(out);
   return Status::Ok();
 }
 

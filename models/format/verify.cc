@@ -7,6 +7,7 @@
 
 #include "kernels/contract/custom_ops.h"
 #include "kernels/contract/kernel.h"
+#include "kernels/contract/selection.h"
 #include "kernels/contract/unsupported.h"
 #include "models/format/verify_context.h"
 #include "runtime/base/log.h"
@@ -227,7 +228,7 @@ Status VerifyModel(Span<const uint8_t> bytes, const schema::Model** out) {
     const Status verified = VerifyOperators(&context, static_cast<int>(i));
     if (!verified.ok()) return Explain(verified, *model, *subgraphs->Get(i));
   }
-  TW_RETURN_IF_ERROR(VerifyCalls(&context));
+  if (kHasCalls) TW_RETURN_IF_ERROR(VerifyCalls(&context));
   TW_RETURN_IF_ERROR(VerifySignatures(&context));
   TW_RETURN_IF_ERROR(VerifyMetadataEntries(&context));
   *out = model;

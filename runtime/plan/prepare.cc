@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/shared/indexing.h"
 #include "ports/port.h"
@@ -71,7 +72,7 @@ void PlanPrepareContext::SetBand(std::vector<const TensorView*> inputs, PackCach
 
 Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
                                                      const std::vector<CalleeInput>& inputs) {
-  if (planner_ == nullptr) return PrepareContext::PlanCallee(subgraph, inputs);
+  if (!kHasCalls || planner_ == nullptr) return PrepareContext::PlanCallee(subgraph, inputs);
   const auto& subgraphs = planner_->model().subgraphs();
   if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
     return InvalidModel("{} calls subgraph {}, but the model has {}", where_, subgraph,
@@ -125,7 +126,7 @@ Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
 }
 
 int PlanPrepareContext::PassedInput(int subgraph, int i) const {
-  if (planner_ == nullptr) return -1;
+  if (!kHasCalls || planner_ == nullptr) return -1;
   const auto& subgraphs = planner_->model().subgraphs();
   if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) return -1;
   const Graph& graph = subgraphs[static_cast<size_t>(subgraph)];
@@ -136,7 +137,7 @@ int PlanPrepareContext::PassedInput(int subgraph, int i) const {
 }
 
 Result<std::vector<OpCode>> PlanPrepareContext::OperatorsOf(int subgraph) const {
-  if (planner_ == nullptr) return PrepareContext::OperatorsOf(subgraph);
+  if (!kHasCalls || planner_ == nullptr) return PrepareContext::OperatorsOf(subgraph);
   const auto& subgraphs = planner_->model().subgraphs();
   if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
     return InvalidModel("{} names subgraph {}, but the model has {}", where_, subgraph,

@@ -6,6 +6,7 @@
 
 #include "kernels/contract/custom_ops.h"
 #include "kernels/contract/flex_ops.h"
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise.h"
 #include "runtime/plan/order.h"
 #include "runtime/plan/pin.h"
@@ -196,12 +197,12 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
     graph.ops.emplace_back();
     graph.ops.back().op = op;
   }
-  TW_RETURN_IF_ERROR(InlineCalls(model, &graph));
+  if (kHasCalls) TW_RETURN_IF_ERROR(InlineCalls(model, &graph));
   for (WorkOp& work : graph.ops) {
     // Applications register custom operators when they like: looked up anew for every plan.
     if (!work.op.is_custom()) continue;
     work.op.def = FindCustomOp(work.op.custom_name);
-    if (work.op.def == nullptr || work.op.def->is_custom()) continue;
+    if (!kHasFlex || work.op.def == nullptr || work.op.def->is_custom()) continue;
     const Status taken = TakeFlexOp(&work.op);
     if (taken.ok()) continue;
     return taken.WithPrefix(graph.Where(work.op) + " " + work.op.custom_name + ": ");

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/session/step_calls.h"
 
@@ -89,7 +90,7 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
   }
   TW_ASSIGN_OR_RETURN(void* scratch, held_.Get(-1, context.scratch_bytes(), "scratch memory"));
   std::unique_ptr<StepCalls> calls;
-  if (!context.callees().empty()) {
+  if (kHasCalls && !context.callees().empty()) {
     TW_ASSIGN_OR_RETURN(calls, StepCalls::Create(context.callees(), environment_));
     calls->Bind(static_cast<uint8_t*>(scratch));
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "ports/port.h"
 #include "runtime/session/deferred.h"
 #include "runtime/session/step_calls.h"
@@ -57,7 +58,7 @@ Status PlanRunner::Prepare() {
   steps_.resize(plan_->steps.size());
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = plan_->steps[s];
-    if (step.callees.empty()) continue;
+    if (!kHasCalls || step.callees.empty()) continue;
     TW_ASSIGN_OR_RETURN(steps_[s].calls, StepCalls::Create(step.callees, environment_));
   }
   for (const AttachedSteps& on_device : attached_) {
@@ -155,7 +156,7 @@ void PlanRunner::BindStep(size_t s) {
   bound.context.resources = &environment_.state->resources();
   bound.context.text = environment_.text;
   bound.context.calls = bound.calls.get();
-  if (bound.calls != nullptr) bound.calls->Bind(bound.context.scratch);
+  if (kHasCalls && bound.calls != nullptr) bound.calls->Bind(bound.context.scratch);
 }
 
 void PlanRunner::BindPrograms() {

@@ -3,7 +3,9 @@
 #ifndef TOPWORK_RUNTIME_TENSOR_SELECTED_TYPES_H_
 #define TOPWORK_RUNTIME_TENSOR_SELECTED_TYPES_H_
 
-#include "runtime/tensor/tensor.h"
+#include <cstdint>
+
+#include "runtime/tensor/dtype.h"
 
 namespace topwork {
 
@@ -34,6 +36,9 @@ constexpr bool IsSelected(DType dtype) {
 constexpr bool kHasQuantized = IsSelected(DType::kInt8) || IsSelected(DType::kUInt8) ||
                                IsSelected(DType::kInt16) || IsSelected(DType::kInt4) ||
                                IsSelected(DType::kInt2) || IsSelected(DType::kUInt4);
+
+// Tensors of type VARIANT hold lists of tensors.
+constexpr bool kHasLists = IsSelected(DType::kVariant);
 
 }  // namespace topwork
 

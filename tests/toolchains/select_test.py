@@ -85,8 +85,18 @@ def check_rows():
             assert body.strip() == "return Selected<kOps>();", f"{path}: write return Selected<kOps>();"
 
 
+def check_calls():
+    """A build counts as one with calls where it has any operator whose options the verifier knows to name subgraphs."""
+    verifier = (ROOT / "models" / "format" / "verify_calls.cc").read_text()
+    named = set(re.findall(r"builtin_options2?_as_(\w+?)Options\(", verifier))
+    header = (ROOT / "kernels" / "contract" / "selection.h").read_text()
+    listed = re.findall(r"OpCode::k(\w+)", re.search(r"kHasCalls = .*?\}\)?\(\);", header, re.S)[0])
+    assert {name.lower() for name in named} == {name.lower() for name in listed}, (named, listed)
+
+
 if __name__ == "__main__":
     check_rows()
+    check_calls()
     check_models()
     check_damaged()
     check_names()
