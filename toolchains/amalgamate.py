@@ -18,7 +18,7 @@ import zlib
 import cpp_names
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ["train", "learn", "quantizer", "opencl", "describe", "sparse"]
+PARTS = ["train", "learn", "judge", "checkpoints", "quantizer", "custom_ops", "opencl", "describe", "sparse"]
 FOLDERS = {"ports/linux": "PORT", "runtime/base": "BASE", "runtime/tensor": "TENSOR", "kernels": "KERNELS",
            "models/format": "FORMAT", "runtime/backend": "BACKEND", "runtime/backend/opencl": "OPENCL",
            "runtime/plan": "PLAN", "runtime/session": "SESSION", "runtime/train": "TRAIN", "runtime/api": "API"}
@@ -234,7 +234,7 @@ def definitions(has, selection):
              "EIGEN_NO_DEBUG"]
     names += ["TW_HAVE_TRAIN 1"] if has["train"] else []
     names += ["TW_SELECTION 1"] if selection else []
-    names += [f"TW_NO_{part.upper()} 1" for part in PARTS if part not in ("learn", "quantizer") and not has[part]]
+    names += [f"TW_NO_{part.upper()} 1" for part in PARTS if not has[part]]
     lines = [f"#ifndef {name.split()[0]}\n#define {name}\n#endif\n" for name in names]
     return "".join(lines) + "#ifndef _FILE_OFFSET_BITS\n#define _FILE_OFFSET_BITS 64\n#endif\n"
 

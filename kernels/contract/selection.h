@@ -25,6 +25,25 @@ constexpr bool kHasTraining = false;
 constexpr bool kHasTraining = true;
 #endif
 
+// Loops serve all shapes, and none is made for frequent ones: less code that takes longer.
+#ifdef TW_SHORT_LOOPS
+constexpr bool kShortLoops = true;
+#else
+constexpr bool kShortLoops = false;
+#endif
+
+// Without it, no golden set is ever there.
+#ifdef TW_NO_JUDGE
+constexpr bool kHasJudge = false;
+#else
+constexpr bool kHasJudge = true;
+#endif
+#ifdef TW_NO_CUSTOM_OPS
+constexpr bool kHasCustomOps = false;  // of applications
+#else
+constexpr bool kHasCustomOps = true;
+#endif
+
 // Without deeper layers, L-BFGS, ridge, replay, augmentation, feature files and activation maps.
 #ifdef TW_TRAIN_LAST
 constexpr bool kTrainsLastAlone = true;

@@ -23,7 +23,9 @@ std::string WhyCustom(const std::string& name) {
     if (name.rfind(compiler.prefix, 0) != 0) continue;
     return StrFormat("compiled {}; use the model from before", compiler.made_by);
   }
-  return std::string("custom operator; register it before the model is used") +
+  return std::string(kHasCustomOps ? "custom operator; register it before the model is used"
+                                   : "custom operator; those of applications need a library that "
+                                     "was built with TOPWORK_CUSTOM_OPS=ON") +
          (kHasAllOps ? "" : ", or, if it is Topwork's own, add it to the selection of this build");
 }
 

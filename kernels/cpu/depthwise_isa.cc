@@ -5,6 +5,7 @@
 // vector overlaps its neighbour and stores its new lanes only. An image of one channel broadcasts
 // each input value. Up to three channels with stride 1 lie in a vector as several whole pixels.
 // What is left takes the general path, which gathers the input channel of every output lane.
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/depthwise_tiles.h"
 
 namespace topwork {
@@ -165,7 +166,7 @@ template <int kN>
 Path PathOfWidth(const DepthwiseShape& s) {
   if (s.multiplier != 1) return {InnerTile<kN, true, 0, 0>, Pixel<kN, true>};
   Path path = {InnerTile<kN, false, 0, 0>, Pixel<kN, false>};
-  if (s.dilation_w != 1) return path;
+  if (kShortLoops || s.dilation_w != 1) return path;
   if (s.filter_w == 3 && s.stride_w == 1) TakeTiles<kN, 3, 1>(&path);
   if (s.filter_w == 3 && s.stride_w == 2) TakeTiles<kN, 3, 2>(&path);
   if constexpr (kN == kLanes) {  // the other two are for real layers, which are wide

@@ -53,7 +53,8 @@ struct ElementwiseKernels {
   void (*quantize_u8)(const float* x, uint8_t* y, int64_t n, float scale, int32_t zero_point);
   void (*quantize_i16)(const float* x, int16_t* y, int64_t n, float scale, int32_t zero_point);
 
-  // e^(beta (x - max)) / sum along rows of n ≤ short_row values, n ≥ 1; may be done in place.
+  // e^(beta (x - max)) / sum along rows of n ≤ short_row values, n ≥ 1; may be done in place. Null
+  // where short_row is 0.
   void (*softmax)(const float* x, float* y, int64_t rows, int64_t n, float beta);
   int64_t short_row;
 

@@ -2,6 +2,7 @@
 //
 // Reductions work in blocks of a fixed size whose results are combined afterwards: a long sum loses
 // less precision than one running total would.
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/vector_math.h"
 
@@ -187,8 +188,8 @@ const ElementwiseKernels kElementwiseKernels = {
     Quantize<int8_t, -128, 127>,
     Quantize<uint8_t, 0, 255>,
     Quantize<int16_t, -32768, 32767>,
-    SoftmaxOfShortRows,
-    4 * kLanes,
+    kShortLoops ? nullptr : SoftmaxOfShortRows,
+    kShortLoops ? 0 : 4 * kLanes,
     &kQuantElementwiseKernels,
 };
 

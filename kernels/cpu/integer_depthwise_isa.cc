@@ -296,7 +296,7 @@ template <bool kUnsigned>
 StripFunction StripOf(const DepthwiseShape& s) {
   const bool any = s.dilation_w != 1 || s.stride_w > 2 || s.filter_w < 3 || s.out_w < kTile ||
                    s.filter_h * s.filter_w > kMaxTaps;
-  if (any) return Strip<kUnsigned, 0, 0, 0>;
+  if (kShortLoops || any) return Strip<kUnsigned, 0, 0, 0>;
   if constexpr (kUnsigned || !kHasDotBytes) {
     if (s.filter_w == 5) {
       return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 0> : Strip<kUnsigned, 5, 2, 0>;

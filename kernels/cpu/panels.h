@@ -21,7 +21,13 @@ namespace {
 
 // The accumulators, a row of W and the broadcast of A must fit the registers. NEON multiplies by a
 // lane: it holds several depths of every row of A and has room for fewer accumulators.
-#if defined(__AVX512F__)
+#if defined(TW_SHORT_LOOPS)
+constexpr int kRows = 4, kMaxVectors = 2;
+#define TW_TILE_TABLE(TILE)                        \
+  {                                                \
+    {TW_TILES_4(TILE, 1)}, { TW_TILES_4(TILE, 2) } \
+  }
+#elif defined(__AVX512F__)
 constexpr int kRows = 8, kMaxVectors = 3;
 #define TW_TILE_TABLE(TILE)                                               \
   {                                                                       \

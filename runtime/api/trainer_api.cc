@@ -1,6 +1,7 @@
-// C API: making a trainer, giving it examples, training, and writing the result. Options and
-// examples are translated by trainer_convert.cc; judging is in trainer_evaluate_api.cc; classes,
-// parameters and heads are in trainer_head_api.cc; what a trainer is in trainer_info_api.cc.
+// C API: making a trainer, giving it examples, training, predicting, and the trained model. Options
+// and examples are translated by trainer_convert.cc; judging is in trainer_evaluate_api.cc; files
+// are in checkpoint_api.cc; classes and parameters in trainer_head_api.cc; what a trainer is in
+// trainer_info_api.cc.
 #include <new>
 
 #include "models/format/find_output.h"
@@ -135,26 +136,19 @@ tw_status tw_trainer_cancel(tw_trainer* trainer) {
   return TW_STATUS_OK;
 }
 
+tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, float* scores,
+                             size_t n_scores) {
+  TW_REQUIRE(trainer);
+  TW_REQUIRE(examples);
+  TW_REQUIRE(scores);
+  Trainer& it = *trainer->trainer;
+  const auto given = topwork::api::ReadExamplesToPredict(it, examples, "n_scores", n_scores);
+  if (!given.ok()) return Report(given.status());
+  return Report(it.judge().Predict(given->examples, scores));
+}
+
 tw_status tw_trainer_export(tw_trainer* trainer, tw_model** out_model) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(out_model);
   return topwork::api::GiveModel(trainer->trainer->Export(), out_model);
-}
-
-tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* path, int32_t with_examples) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->SaveCheckpoint(path, with_examples != 0));
-}
-
-tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->HoldFile(path));
-}
-
-tw_status tw_trainer_load(tw_trainer* trainer, const char* path) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->Load(path));
 }

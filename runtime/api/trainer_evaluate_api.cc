@@ -1,4 +1,4 @@
-// C API: judging a trainer's last layer: evaluation, prediction, calibration, the golden set.
+// C API: judging a trainer's last layer: evaluation, calibration, the golden set.
 #include "runtime/api/trainer_convert.h"
 #include "runtime/api/trainer_handle.h"
 
@@ -37,17 +37,6 @@ tw_status tw_trainer_evaluate(tw_trainer* trainer, const tw_examples* examples, 
     worst = std::move(found.value());
   }
   return trainer->evaluation.Give(*result, false, worst, evaluation);
-}
-
-tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, float* scores,
-                             size_t n_scores) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(examples);
-  TW_REQUIRE(scores);
-  Trainer& it = *trainer->trainer;
-  const auto given = topwork::api::ReadExamplesToPredict(it, examples, "n_scores", n_scores);
-  if (!given.ok()) return Report(given.status());
-  return Report(it.judge().Predict(given->examples, scores));
 }
 
 tw_status tw_trainer_calibrate(tw_trainer* trainer, tw_calibration* calibration) {

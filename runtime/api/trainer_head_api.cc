@@ -1,4 +1,4 @@
-// C API: what a trainer's last layer is made of: classes, named parameters, head files.
+// C API: what a trainer's last layer is made of: classes and named parameters.
 #include <algorithm>
 
 #include "runtime/api/trainer_convert.h"
@@ -73,10 +73,4 @@ tw_status tw_trainer_compute_update(const tw_trainer* trainer, const float* base
   TW_REQUIRE(update);
   return Report(trainer->trainer->state().ComputeUpdate({base, n_values}, clip_norm, noise_stddev,
                                                         seed, {update, n_values}));
-}
-
-tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path) {
-  TW_REQUIRE(trainer);
-  TW_REQUIRE(path);
-  return Report(trainer->trainer->exchange().Save(path));
 }

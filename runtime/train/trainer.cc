@@ -26,7 +26,7 @@ Trainer::Trainer(const TrainerOptions& options, TrainedLayers layers,
 Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> model,
                                                  const TrainerOptions& given) {
   TW_RETURN_IF_ERROR(CheckOptions(given));
-  TW_RETURN_IF_ERROR(Rejecter::CheckOptions(given));
+  TW_RETURN_IF_ERROR(Rejecter::CheckOptions(*model, given));
   TW_RETURN_IF_ERROR(FitterChoice::CheckDevice(given));
   TrainerOptions options = given;
   options.optimizer = ResolveOptimizer(given);

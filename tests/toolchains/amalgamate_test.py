@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "toolchains"
 EXAMPLES = ROOT / "ports" / "examples"
 ZOO = ROOT / "models" / "zoo"
-WITHOUT = ["opencl", "quantizer", "describe", "sparse"]
+WITHOUT = ["opencl", "checkpoints", "quantizer", "custom_ops", "describe", "sparse"]
 
 
 def call(*command, folder=None, **options):
@@ -77,6 +77,12 @@ def check_training(here, compilers, build):
     assert models[0].read_bytes() == models[1].read_bytes(), "the two trained models differ"
 
 
+def check_left_out(here, compilers, build):
+    """A function that was left out names the part."""
+    result = answer(build, link_both(here, "custom_op", compilers, build)[0], ZOO / "digits_cnn_f32.tflite")
+    assert result.returncode != 0 and "TOPWORK_CUSTOM_OPS=ON" in result.stderr, result.stderr
+
+
 def check_symbols(here):
     """Nothing but the C API can meet the application's names."""
     symbols = [line.split()[-1] for line in must("nm", "-g", "--defined-only", here / "topwork.o").splitlines()]
@@ -93,6 +99,7 @@ def main():
         compile_library(cxx, here)
         check_run(here, (compiler, cxx), build)
         check_training(here, (compiler, cxx), build)
+        check_left_out(here, (compiler, cxx), build)
         check_symbols(here)
     print("the amalgamation compiles and answers as the build does")
 

@@ -19,7 +19,10 @@ SAME_LOOPS = {"TOPWORK_ISA": "avx2"}  # both builds have them
 # What must be in the whole build's code and in no part of the selection's.
 LEFT_OUT = ["Svdf", "Lstm", "HashTable", "TransposeConvQuantized", "TensorList", "FindUnique", "NonMaxSuppression",
             "QuantizeModel", "PruneModel", "VerifySparsity", "SparseGemmKernels", "RecurrentKernels", "ResizeKernels",
-            "ModelToJson", "SolveRidge", "TailNetwork", "ApplyDraw", "ExportWithActivationMap"]
+            "ModelToJson", "SolveRidge", "TailNetwork", "ApplyDraw", "ExportWithActivationMap",
+            "HeadSelector", "LogisticFitter", "RidgePath", "MetricsCollector::Finish", "ScoreJudge::Finish",
+            "FindNearDuplicates", "DecodeCheckpoint", "DecodeHead", "VerifyCalls", "ResolveLists",
+            "Inliner::", "ReadFlexOptions", "AddBytes<true", "MulBytes", "Strip<true"]
 
 
 def answers(tool, model, folder):
@@ -56,6 +59,11 @@ def check_refusals(checks, tool, here):
              "TOPWORK_TRAIN=ON"),
             (["train", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--layers", "2", "--output", here / "t.tflite"],
              "TOPWORK_TRAIN=ON"),
+            (["train", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--epochs", "1", "--checkpoint", here / "c.ckpt",
+              "--output", here / "t.tflite"], "TOPWORK_CHECKPOINTS=ON"),
+            (["train", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--epochs", "1", "--calibrate", "--output",
+              here / "t.tflite"], "TOPWORK_JUDGE=ON"),
+            (["evaluate", DIGITS_CNN, "--data", DIGITS_8X8 / "test"], "TOPWORK_JUDGE=ON"),
             (["info", DIGITS_CNN], "TOPWORK_DESCRIBE=ON")]:
         result = run(tool, *arguments)
         checks.expect(result.returncode != 0 and option in result.stderr,

@@ -141,7 +141,7 @@ Status Prepare(PrepareContext& context) {
   static_cast<ConvShape&>(*state) = shape;
   ActivationRange(params.activation, &state->lo, &state->hi);
   ScratchLayout scratch;
-  const int tile = ChooseWinograd(context, shape);
+  const int tile = kShortLoops ? 0 : ChooseWinograd(context, shape);
   if (tile != 0) {
     state->way = Way::kWinograd;
     TW_RETURN_IF_ERROR(PlanWinograd(&context, shape, tile, &scratch, &state->winograd));
@@ -269,7 +269,7 @@ Status Run(const RunContext& context) {
   whole.c = context.output_data<float>(0);
   whole.lo = s.lo;
   whole.hi = s.hi;
-  if (s.way == Way::kWinograd) {
+  if (!kShortLoops && s.way == Way::kWinograd) {
     RunWinograd(s.winograd, input, whole, context);
   } else {
     RunProducts(context, s, input, whole);

@@ -290,7 +290,9 @@ class Training {
     if (!options_.report.empty() && options_.layers == "last" && HoldsData()) {
       Timed("audit", [this] { AuditLabels(*data_, &*trainer_, &report_); });
     }
-    const tw_export_check check = CheckValue(trainer_->CheckExport());
+    tw::Result<tw_export_check> checked = trainer_->CheckExport();
+    if (checked.status().code() == TW_STATUS_UNSUPPORTED) return;
+    const tw_export_check check = CheckValue(std::move(checked));
     report_.golden = {check.n_golden, check.golden_shipped, check.golden_exported};
     report_.has_golden = check.n_golden > 0;
     report_.stored = {check.n_examples, check.trained, check.exported};

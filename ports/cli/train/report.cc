@@ -112,7 +112,9 @@ void PrintComparison(const char* what, const char* before, const char* after, bo
 void JudgeValidation(const Dataset* data, tw::Trainer* trainer, TrainingReport* report) {
   if (CheckValue(trainer->Info()).n_validation == 0) return;
   Evaluation* evaluation = &report->evaluation;
-  static_cast<tw::Evaluation&>(*evaluation) = CheckValue(trainer->Evaluate(kMaxWorst));
+  tw::Result<tw::Evaluation> judged = trainer->Evaluate(kMaxWorst);
+  if (judged.status().code() == TW_STATUS_UNSUPPORTED) return;
+  static_cast<tw::Evaluation&>(*evaluation) = CheckValue(std::move(judged));
   evaluation->class_names = ClassNames(*trainer);
   NameWorst(data, report);
   const tw::Result<tw_interval_check> intervals = trainer->CheckIntervals(kIntervalCoverage);

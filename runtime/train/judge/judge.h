@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "runtime/train/features/near_duplicates.h"
 #include "runtime/train/judge/calibration.h"
 #include "runtime/train/judge/jackknife.h"
@@ -71,7 +72,7 @@ class Judge {
   // A kept set that an export must not do worse on than the shipped head. Classes are matched by
   // name with the model's labels, or by index where there are no names.
   Status SetGolden(const Examples& examples, const FeatureProgress& progress = nullptr);
-  bool has_golden() const { return golden_ != nullptr; }
+  bool has_golden() const { return kHasJudge && golden_ != nullptr; }
   size_t golden_bytes() const { return golden_ != nullptr ? golden_->bytes() : 0; }
   // FAILED_PRECONDITION without a golden set.
   Result<GoldenResult> CheckGolden();

@@ -46,7 +46,7 @@ Status Judge::SetGolden(const Examples& examples, const FeatureProgress& progres
 }
 
 void Judge::ChangeClasses(const ClassSources& sources) {
-  if (golden_ == nullptr) return;
+  if (!has_golden()) return;
   KeepClasses(sources, golden_.get());
   if (golden_->size() == 0 || !golden_->uses_labels() || !KnowsShippedClass()) golden_.reset();
 }

@@ -63,7 +63,7 @@ double ShareRefused(const ConformalTable& table, const ConformalScores& scores) 
 
 }  // namespace
 
-Status Rejecter::CheckOptions(const TrainerOptions&) { return Status::Ok(); }
+Status Rejecter::CheckOptions(const Model&, const TrainerOptions&) { return Status::Ok(); }
 
 bool Rejecter::wanted() const {
   return context_.options->reject_rate > 0.0f && context_.set->size() > 0 &&

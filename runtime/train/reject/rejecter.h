@@ -27,8 +27,9 @@ class Rejecter {
  public:
   explicit Rejecter(const TrainingContext& context) : context_(context) {}
 
-  // UNSUPPORTED for a reject_rate in a library that was built without TOPWORK_LEARN.
-  static Status CheckOptions(const TrainerOptions& options);
+  // UNSUPPORTED for a reject_rate, and for a model that refuses, in a library that was built without
+  // TOPWORK_LEARN.
+  static Status CheckOptions(const Model& model, const TrainerOptions& options);
 
   // True where options.reject_rate asks for it, there are examples and the head is one of classes.
   bool wanted() const;

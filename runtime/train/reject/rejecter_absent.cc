@@ -12,8 +12,9 @@ Status Absent() {
 
 }  // namespace
 
-Status Rejecter::CheckOptions(const TrainerOptions& options) {
-  return options.reject_rate != 0.0f ? Absent() : Status::Ok();
+// An export of a model that refuses takes out what the model refused.
+Status Rejecter::CheckOptions(const Model& model, const TrainerOptions& options) {
+  return options.reject_rate != 0.0f || FindRejection(model) >= 0 ? Absent() : Status::Ok();
 }
 
 bool Rejecter::wanted() const { return false; }
@@ -21,6 +22,8 @@ bool Rejecter::wanted() const { return false; }
 Status Rejecter::AddNegatives(const Examples&, const FeatureProgress&) { return Absent(); }
 
 Result<Rejection> Rejecter::Make() { return Absent(); }
+
+Result<std::vector<uint8_t>> WithoutRejection(const Model&) { return Absent(); }
 
 Result<std::vector<uint8_t>> WithRejection(const Model&, int, const Rejection&) { return Absent(); }
 

@@ -129,6 +129,14 @@ class RejectionGraph {
 
 }  // namespace
 
+Result<std::vector<uint8_t>> WithoutRejection(const Model& model) {
+  GraphAddition removal(model);
+  const int output = FindRejection(model);
+  if (output >= 0) removal.removed_outputs = {output};
+  removal.files.push_back({kStoredNames, ""});
+  return AppendToModel(model, removal);
+}
+
 Result<std::vector<uint8_t>> WithRejection(const Model& model, int output,
                                            const Rejection& rejection) {
   const int old = FindRejection(model);

@@ -1,5 +1,4 @@
-// Finding and removing the verdict of an earlier export.
-#include "models/format/append.h"
+// Finding the verdict of an earlier export.
 #include "runtime/train/reject/rejection.h"
 
 namespace topwork {
@@ -12,14 +11,6 @@ int FindRejection(const Model& model) {
       return static_cast<int>(i);
   }
   return -1;
-}
-
-Result<std::vector<uint8_t>> WithoutRejection(const Model& model) {
-  GraphAddition removal(model);
-  const int output = FindRejection(model);
-  if (output >= 0) removal.removed_outputs = {output};
-  removal.files.push_back({kStoredNames, ""});
-  return AppendToModel(model, removal);
 }
 
 }  // namespace topwork
