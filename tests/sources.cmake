@@ -192,6 +192,7 @@ set(TEST_SOURCES
   runtime/train/fit/last_fit_test.cc
   runtime/train/monitor/monitor_test.cc
   runtime/train/fit/loss_test.cc
+  runtime/train/identity/identity_test.cc
   runtime/train/judge/jackknife_test.cc
   runtime/train/judge/metrics_test.cc
   runtime/train/fit/optimizer_test.cc

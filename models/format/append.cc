@@ -114,6 +114,12 @@ void AddToSignature(const AddedOutput& output, int old, Entries* entries) {
   *found = {FreeName(*entries, output.name), tensor};
 }
 
+// What computes a tensor that nothing reads any more.
+void RemoveUnused(int tensor, ModelTables* tables) {
+  const EditedOperator* producer = tables->ProducerOf(tensor);
+  if (producer != nullptr && tables->CountUses(tensor) == 0) tables->RemoveWithInputs(producer);
+}
+
 void AddOutput(const AddedOutput& output, ModelTables* tables) {
   int old = -1;
   std::vector<int32_t>& outputs = tables->main()->outputs;
@@ -126,6 +132,7 @@ void AddOutput(const AddedOutput& output, ModelTables* tables) {
   for (EditedSignature& def : tables->signatures()) {
     if (def.subgraph_index == tables->main_index()) AddToSignature(output, old, &def.outputs);
   }
+  if (old >= 0) RemoveUnused(old, tables);
 }
 
 // Later ones first, so that the positions hold.
@@ -143,8 +150,7 @@ void RemoveOutputs(std::vector<int> removed, ModelTables* tables) {
                                        }),
                         def.outputs.end());
     }
-    const EditedOperator* producer = tables->ProducerOf(tensor);
-    if (producer != nullptr && tables->CountUses(tensor) == 0) tables->RemoveWithInputs(producer);
+    RemoveUnused(tensor, tables);
   }
 }
 

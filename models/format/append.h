@@ -36,9 +36,11 @@ struct AddedOp {
 };
 
 struct AddedOutput {
-  int tensor = -1;    // one of the added ones, or one that the model has
-  std::string name;   // in the signatures of the main subgraph; one that is taken gets a number
-  int replaces = -1;  // position of the output whose place it takes; −1: it comes after the others
+  int tensor = -1;   // one of the added ones, or one that the model has
+  std::string name;  // in the signatures of the main subgraph; one that is taken gets a number
+  // Position of the output whose place it takes, with the operators that only that one needed; −1: it
+  // comes after the others.
+  int replaces = -1;
 };
 
 // What to add to the main subgraph. The model's own tensors have the numbers of Graph::values; those
@@ -75,6 +77,8 @@ struct GraphAddition {
   int LargestAt(int x, int axis, const std::string& name);
   int Pooled(int map, const std::string& name);         // the mean of each channel, [n, c]
   int Rows(int x, int32_t n, const std::string& name);  // in the shape [any, n]
+  // A value of the model in real numbers as [any, n]; a map of n channels is averaged.
+  int RealRows(int v, int32_t n, const std::string& name);
   int RowsAt(int table, int indices, const std::string& name);
   int Joined(const std::vector<int>& columns, const std::string& name);
   // weights [m, dim], bias [m] or −1; to [n, m], or with keep_dims from [..., dim] to [..., m].

@@ -116,6 +116,15 @@ int GraphAddition::Rows(int x, int32_t n, Name name) {
   return Op(OpCode::kReshape, {x, Ints(name + "/shape", {2}, shape)}, name, kFloat, shape);
 }
 
+int GraphAddition::RealRows(int v, int32_t n, Name name) {
+  const DType dtype = graph.values[static_cast<size_t>(v)].dtype;
+  if (dtype != kFloat) v = Dequantize(v, name + "/real");
+  const std::vector<int32_t> shape = ShapeOf(v);
+  if (shape.size() == 4 && shape[1] * int64_t{shape[2]} > 1 && shape[3] == n)
+    return Pooled(v, name);
+  return Rows(v, n, name);
+}
+
 int GraphAddition::RowsAt(int table, int indices, Name name) {
   return Op(OpCode::kGather, {table, indices}, name, kFloat, {-1, ShapeOf(table).back()});
 }

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(static_cast<int>(Optimizer::kSgd) == TW_OPTIMIZER_SGD, "");
 static_assert(static_cast<int>(Optimizer::kAdam) == TW_OPTIMIZER_ADAM, "");
-static_assert(static_cast<int>(Optimizer::kAuto) == TW_OPTIMIZER_AUTO, "");
+static_assert(static_cast<int>(Optimizer::kKnn) == TW_OPTIMIZER_KNN, "");
 static_assert(static_cast<int>(HeadInit::kImprint) == TW_HEAD_INIT_IMPRINT, "");
 static_assert(static_cast<int>(Loss::kHuber) == TW_LOSS_HUBER, "");
 static_assert(static_cast<int>(Schedule::kLinear) == TW_SCHEDULE_LINEAR, "");
@@ -25,7 +25,7 @@ Status CheckEnums(const tw_trainer_options& in) {
     const char* name;
     int value, last;
   } enums[] = {
-      {"optimizer.kind", static_cast<int>(in.optimizer.kind), TW_OPTIMIZER_AUTO},
+      {"optimizer.kind", static_cast<int>(in.optimizer.kind), TW_OPTIMIZER_KNN},
       {"head.init", static_cast<int>(in.head.init), TW_HEAD_INIT_IMPRINT},
       {"loss.kind", static_cast<int>(in.loss.kind), TW_LOSS_HUBER},
       {"loss.balance_classes", static_cast<int>(in.loss.balance_classes), TW_BALANCE_SMOTE},
@@ -200,6 +200,8 @@ void ConvertHead(const tw_trainer_options& in, TrainerOptions* out) {
   out->n_hidden = in.head.n_hidden;
   out->dropout = in.head.dropout;
   out->n_projected = in.head.n_projected;
+  if (in.head.n_neighbours != 0) out->n_neighbours = in.head.n_neighbours;
+  if (in.head.max_rows != 0) out->max_rows = in.head.max_rows;
 }
 
 void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {

@@ -113,7 +113,7 @@ tw_status tw_trainer_get_info(const tw_trainer* trainer, tw_trainer_info* info) 
   result.optimizer = static_cast<tw_optimizer>(it.options().optimizer);
   result.n_candidates = about.candidates.size();
   result.candidates = about.candidates.data();
-  result.choice_reason = it.fitter().automatic().reason().c_str();
+  result.choice_reason = it.fitter().reason().c_str();
   result.rejection = DescribeRejection(it.rejecter().summary(), &about);
   return Report(topwork::api::WriteStruct("tw_trainer_info", result, info));
 }

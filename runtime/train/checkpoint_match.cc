@@ -161,6 +161,7 @@ Result<TrainingState> CheckpointStore::StateOf(const CheckpointData& data) const
   TW_ASSIGN_OR_RETURN(TrainingState state, TrainingState::Create(*context_.layers, data.n_classes,
                                                                  *context_.options, context_.pool));
   if (data.is_learner) {  // its head, and nothing of a training
+    if (context_.options->optimizer == Optimizer::kKnn) return state;  // examples alone make one
     TW_RETURN_IF_ERROR(state.SetParameters(data.values.parameters));
     return state;
   }

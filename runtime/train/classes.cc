@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/printable.h"
+#include "runtime/train/identity/identity_head.h"
 
 namespace topwork {
 namespace {
@@ -24,6 +25,16 @@ std::vector<float> MoveRows(Span<const float> old, int64_t width, const ClassSou
   return moved;
 }
 
+// The new class of what was of an old one; −1: none.
+float MovedClass(float old_class, const ClassSources& sources) {
+  for (size_t c = 0; c < sources.size(); ++c) {
+    for (int32_t from : sources[c]) {
+      if (static_cast<float>(from) == old_class) return static_cast<float>(c);
+    }
+  }
+  return -1.0f;
+}
+
 // A flat vector in `layout` with the last layer's rows moved.
 std::vector<float> MoveHead(Span<const float> old, const std::vector<ParameterInfo>& layout,
                             const ClassSources& sources) {
@@ -34,6 +45,8 @@ std::vector<float> MoveHead(Span<const float> old, const std::vector<ParameterIn
     if (info.name == kHeadWeights || info.name == kHeadBias) {
       const std::vector<float> rows = MoveRows(part, info.size / info.dims[0], sources);
       moved.insert(moved.end(), rows.begin(), rows.end());
+    } else if (info.name == kIdentityClasses) {
+      for (float old_class : part) moved.push_back(MovedClass(old_class, sources));
     } else {
       moved.insert(moved.end(), part.begin(), part.end());
     }

@@ -4,6 +4,8 @@
 #include "models/format/write.h"
 #include "runtime/base/file.h"
 #include "runtime/train/head/tail_network.h"
+#include "runtime/train/identity/identity_fit.h"
+#include "runtime/train/identity/identity_graph.h"
 #include "runtime/train/stored_head.h"
 
 namespace topwork {
@@ -36,20 +38,45 @@ Status Exporter::PassGolden() {
       roll_back ? "; the parameters are back to the last ones that passed" : "");
 }
 
+// A dense head of zeros first, which brings the notes of a head: labels, and how inputs are made.
+Result<std::vector<uint8_t>> Exporter::ExportIdentity(HeadReplacement replacement) const {
+  const TrainedLayers& layers = *context_.layers;
+  const size_t n_classes = static_cast<size_t>(replacement.n_classes);
+  const std::vector<float> zeros(n_classes * static_cast<size_t>(layers.head_dim()), 0.0f);
+  const FinalActivation activation = replacement.activation;
+  replacement.float_head = true;
+  replacement.weights = zeros;
+  replacement.bias = {zeros.data(), n_classes};
+  TW_ASSIGN_OR_RETURN(const std::vector<uint8_t> dense,
+                      ExportWithHead(layers.model(), replacement));
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                      Model::OpenMemory(dense.data(), dense.size(), false));
+  if (layers.model().main_index() != 0) {
+    TW_ASSIGN_OR_RETURN(model, Model::WithMain(model, layers.model().main_index()));
+  }
+  const AsStored stored(context_);
+  const HeadStorage storage =
+      context_.options->float_head ? HeadStorage::kFloat32 : IdentityStorage(layers.head().format);
+  const IdentityView view =
+      ViewIdentity(context_.state->parameters(), layers.head_dim(), context_.n_classes());
+  return WithIdentity(*model, layers.head().output, view, storage, activation);
+}
+
 Result<std::vector<uint8_t>> Exporter::ExportHead() {
   const TrainerOptions& options = *context_.options;
   const TrainedLayers& layers = *context_.layers;
-  std::vector<float> weights, bias;
-  ScaledHead(*context_.state, &weights, &bias);
   HeadReplacement replacement =
       ReplacementFor(layers.model().main(), layers.head(), options.loss.loss);
   replacement.n_classes = options.n_classes;
-  replacement.weights = weights;
-  replacement.bias = bias;
-  replacement.float_head = options.float_head || layers.added().n_units > 0;
   replacement.class_names = options.class_names;
   replacement.input_mean = options.input_mean;
   replacement.input_std = options.input_std;
+  if (options.optimizer == Optimizer::kKnn) return ExportIdentity(std::move(replacement));
+  std::vector<float> weights, bias;
+  ScaledHead(*context_.state, &weights, &bias);
+  replacement.weights = weights;
+  replacement.bias = bias;
+  replacement.float_head = options.float_head || layers.added().n_units > 0;
   {
     const AsStored stored(context_);
     TW_RETURN_IF_ERROR(stored.MeasureScores(&replacement.scores_min, &replacement.scores_max));

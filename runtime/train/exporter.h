@@ -27,6 +27,7 @@ class Exporter {
  private:
   Status PassGolden();
   Result<std::vector<uint8_t>> ExportHead();
+  Result<std::vector<uint8_t>> ExportIdentity(HeadReplacement replacement) const;
 
   const TrainingContext context_;
   Judge& judge_;

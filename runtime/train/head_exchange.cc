@@ -6,6 +6,7 @@
 
 #include "models/format/head_file.h"
 #include "runtime/base/file.h"
+#include "runtime/train/identity/identity_head.h"
 
 namespace topwork {
 namespace {
@@ -19,6 +20,22 @@ NamedArray SeedArray(uint64_t seed) {
   return array;
 }
 
+// Of these a file holds the rows that are there.
+bool IsStoredExamples(const std::string& name) {
+  return name == kIdentityRows || name == kIdentityClasses;
+}
+
+Status CopyStored(const NamedArray& array, const ParameterInfo& info, float* to) {
+  if (array.dims.size() != info.dims.size() || array.dims.back() > info.dims.back() ||
+      (info.dims.size() > 1 && array.dims[1] != info.dims[1]) || array.dims[0] > info.dims[0]) {
+    return FailedPrecondition("the head stores {} examples, this trainer {} at most (max_rows)",
+                              array.dims[0], info.dims[0]);
+  }
+  std::fill(to, to + info.size, info.name == kIdentityClasses ? -1.0f : 0.0f);
+  std::copy(array.values.begin(), array.values.end(), to);
+  return Status::Ok();
+}
+
 // Copies the head's arrays into a network of the same layout.
 Status CopyArrays(const HeadData& data, Trainable* network) {
   if (network->layout().size() != data.parameters.size()) {
@@ -28,11 +45,16 @@ Status CopyArrays(const HeadData& data, Trainable* network) {
   for (size_t i = 0; i < data.parameters.size(); ++i) {
     const NamedArray& array = data.parameters[i];
     const ParameterInfo& info = network->layout()[i];
+    float* to = network->parameters().data() + info.offset;
+    if (array.name == info.name && IsStoredExamples(info.name)) {
+      TW_RETURN_IF_ERROR(CopyStored(array, info, to));
+      continue;
+    }
     if (array.name != info.name || array.values.size() != static_cast<size_t>(info.size)) {
       return FailedPrecondition("the head holds '{}', this trainer trains '{}' there", array.name,
                                 info.name);
     }
-    std::copy(array.values.begin(), array.values.end(), network->parameters().data() + info.offset);
+    std::copy(array.values.begin(), array.values.end(), to);
   }
   return Status::Ok();
 }
@@ -70,6 +92,12 @@ std::vector<uint8_t> HeadExchange::Encode() const {
   for (const ParameterInfo& info : state.layout()) {
     const Span<const float> part = state.Part(info);
     data.parameters.push_back({info.name, info.dims, {part.begin(), part.end()}});
+    if (!IsStoredExamples(info.name)) continue;
+    NamedArray& array = data.parameters.back();
+    const int64_t n_rows =
+        std::max<int64_t>(1, ViewIdentity(state.parameters(), data.dim, data.n_classes).size());
+    array.values.resize(static_cast<size_t>(info.size / info.dims[0] * n_rows));
+    array.dims[0] = n_rows;
   }
   if (context_.options->n_projected > 0) {
     data.parameters.push_back(SeedArray(context_.options->seed));

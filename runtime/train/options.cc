@@ -25,6 +25,12 @@ Status OutOfRange(const char* name, double value, const char* range) {
 // Written so that NaN fails every test.
 bool Within(float value, float low, float high) { return value >= low && value <= high; }
 
+// Solved for the last layer, without a gradient.
+bool IsClosed(Optimizer optimizer) {
+  return optimizer == Optimizer::kRidge || optimizer == Optimizer::kImprint ||
+         optimizer == Optimizer::kKnn;
+}
+
 Status CheckLoss(const TrainerOptions& o) {
   const LossOptions& loss = o.loss;
   const int kind = static_cast<int>(loss.loss);
@@ -63,7 +69,7 @@ Status CheckLoss(const TrainerOptions& o) {
 Status CheckSampling(const TrainerOptions& o) {
   const float gamma = o.loss.focal_gamma;
   if (!(gamma >= 0.0f && gamma <= 10.0f)) return OutOfRange("focal_gamma", gamma, "in [0, 10]");
-  const bool closed = o.optimizer == Optimizer::kRidge || o.optimizer == Optimizer::kImprint;
+  const bool closed = IsClosed(o.optimizer);
   if (gamma > 0.0f && (IsRegression(o.loss.loss) || closed || o.loss.label_smoothing > 0.0f)) {
     return InvalidArgument(
         "focal_gamma belongs to losses of classes, without label_smoothing and closed forms");
@@ -85,8 +91,8 @@ Status CheckSampling(const TrainerOptions& o) {
 
 Status CheckOptimizer(const TrainerOptions& o) {
   const int kind = static_cast<int>(o.optimizer);
-  if (kind < 0 || kind > static_cast<int>(Optimizer::kAuto)) {
-    return OutOfRange("optimizer", kind, "0 (sgd) to 6 (auto)");
+  if (kind < 0 || kind > static_cast<int>(Optimizer::kKnn)) {
+    return OutOfRange("optimizer", kind, "0 (sgd) to 7 (knn)");
   }
   if (!Within(o.learning_rate, 0.0f, 1e6f)) {
     return OutOfRange("learning_rate", o.learning_rate, "in [0, 1e6], 0 for a chosen one");
@@ -126,9 +132,35 @@ Status CheckOptimizer(const TrainerOptions& o) {
   return Status::Ok();
 }
 
+Status CheckNeighbours(const TrainerOptions& o) {
+  static const TrainerOptions plain;
+  if (o.optimizer != Optimizer::kKnn) {
+    if (o.n_neighbours == plain.n_neighbours && o.max_rows == plain.max_rows) return Status::Ok();
+    return InvalidArgument("n_neighbours and max_rows are options of knn; the optimizer is {}",
+                           OptimizerName(o.optimizer));
+  }
+  if (o.n_neighbours < 1 || o.n_neighbours > kMostKnn) {
+    return OutOfRange("n_neighbours", o.n_neighbours, "in [1, 64]");
+  }
+  if (o.max_rows < 2 || o.max_rows > kMostUnits) {
+    return OutOfRange("max_rows", static_cast<double>(o.max_rows), "in [2, 65536]");
+  }
+  if (!UsesLabels(o.loss.loss)) {
+    return InvalidArgument("knn needs one class an example; the loss is '{}'",
+                           LossName(o.loss.loss));
+  }
+  if (o.init != HeadInit::kZeros) {
+    return InvalidArgument("knn stores examples and starts from nothing; init is not zeros");
+  }
+  if (o.n_projected > 0) {
+    return InvalidArgument("knn compares features as they are; n_projected is {}", o.n_projected);
+  }
+  return Status::Ok();
+}
+
 // What a closed form can do, and what the layers and the targets ask for.
 Status CheckCombination(const TrainerOptions& o) {
-  const bool closed = o.optimizer == Optimizer::kRidge || o.optimizer == Optimizer::kImprint;
+  const bool closed = IsClosed(o.optimizer);
   if (closed && o.n_layers > 1) {
     return InvalidArgument("{} solves the last layer alone; n_layers is {}",
                            OptimizerName(o.optimizer), o.n_layers);
@@ -257,7 +289,8 @@ Status CheckLeftOut(const TrainerOptions& o) {
 }  // namespace
 
 const char* OptimizerName(Optimizer optimizer) {
-  static const char* const kNames[] = {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint", "auto"};
+  static const char* const kNames[] = {"sgd",   "adam",    "adamw", "lbfgs",
+                                       "ridge", "imprint", "auto",  "knn"};
   return kNames[static_cast<int>(optimizer)];
 }
 
@@ -297,6 +330,7 @@ Status CheckOptions(const TrainerOptions& given) {
   TW_RETURN_IF_ERROR(CheckSampling(o));
   TW_RETURN_IF_ERROR(CheckFeatures(o));
   TW_RETURN_IF_ERROR(CheckCombination(o));
+  TW_RETURN_IF_ERROR(CheckNeighbours(o));
   return kTrainsLastAlone ? CheckLeftOut(o) : Status::Ok();
 }
 
@@ -329,6 +363,10 @@ std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool appe
   if (o.mixup_alpha > 0.0f) number("mixup_alpha", static_cast<double>(o.mixup_alpha));
   if (o.balance_groups) number("balance_groups", 1);
   add("optimizer", OptimizerName(o.optimizer));
+  if (o.optimizer == Optimizer::kKnn) {
+    number("n_neighbours", o.n_neighbours);
+    number("max_rows", static_cast<double>(o.max_rows));
+  }
   number("momentum", static_cast<double>(o.momentum));
   number("nesterov", o.nesterov ? 1 : 0);
   number("beta1", static_cast<double>(o.beta1));

@@ -29,10 +29,17 @@ enum class Optimizer : int {
   // epoch; last layer. With an option that only steps or deeper layers have it stands for kAdam,
   // with momentum for kSgd; see ResolveOptimizer.
   kAuto = 6,
+  // The examples of each class that are nearest by their cosine (identity/identity_head.h), one epoch;
+  // classes; last layer.
+  kKnn = 7,
 };
 
 // True for those that take mini-batch steps with a learning rate.
 inline bool IsFirstOrder(Optimizer optimizer) { return optimizer <= Optimizer::kAdamW; }
+// True for those whose head is fitted anew whenever examples have changed.
+inline bool FollowsExamples(Optimizer optimizer) { return optimizer >= Optimizer::kAuto; }
+
+constexpr int kMostKnn = 64;
 
 // The numbers are those of `tw_head_init` in the C API.
 enum class HeadInit : int {
@@ -144,6 +151,10 @@ struct TrainerOptions {
   // Its weights are those of a hidden layer before training, and stay (RanPAC, McDonnell et al.
   // 2023).
   int n_projected = 0;
+  // kKnn: how many of a class's examples, those nearest, an example is compared with, in [1, 64]; and
+  // how many are stored in all.
+  int n_neighbours = 1;
+  int64_t max_rows = 1024;
   // A model whose output is an embedding gets a new FULLY_CONNECTED + SOFTMAX after that output.
   bool append_head = false;
   // Heads of classes (softmax): the share of examples of the taught kinds that an exported model may

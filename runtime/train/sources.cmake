@@ -80,6 +80,9 @@ set(TRAIN_SOURCES
 )
 if(TOPWORK_LEARN)
   list(APPEND TRAIN_SOURCES
+    identity/identity_fit.cc
+    identity/identity_graph.cc
+    identity/identity_head.cc
     monitor/class_frequencies.cc
     monitor/martingale.cc
     monitor/monitor.cc
@@ -99,5 +102,5 @@ if(TOPWORK_LEARN)
     statistics/symmetric_inverse.cc
   )
 else()
-  list(APPEND TRAIN_SOURCES reject/rejecter_absent.cc)
+  list(APPEND TRAIN_SOURCES identity/identity_absent.cc reject/rejecter_absent.cc)
 endif()

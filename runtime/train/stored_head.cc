@@ -6,14 +6,15 @@
 
 #include "models/format/write.h"
 #include "runtime/train/head/tail_graph.h"
+#include "runtime/train/identity/identity_fit.h"
 #include "runtime/train/judge/scores.h"
 
 namespace topwork {
 
 HeadFormat StoredFormat(const TrainingContext& context) {
   const Head& head = context.layers->head();
-  const bool real =
-      context.options->float_head || head.becomes_float() || context.layers->added().n_units > 0;
+  const bool real = context.options->optimizer == Optimizer::kKnn || context.options->float_head ||
+                    head.becomes_float() || context.layers->added().n_units > 0;
   return real ? HeadFormat() : head.format;
 }
 
@@ -29,6 +30,10 @@ AsStored::AsStored(const TrainingContext& context)
     : context_(context),
       kept_(context.state->parameters().begin(), context.state->parameters().end()) {
   context_.watch->NoteBytes(2 * kept_.size() * sizeof(float));  // and the scaled head
+  if (context.options->optimizer == Optimizer::kKnn) {
+    RoundIdentity(context);
+    return;
+  }
   TrainingState& state = *context_.state;
   std::vector<float> weights, bias;
   ScaledHead(state, &weights, &bias);

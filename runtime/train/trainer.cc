@@ -5,6 +5,7 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/record_file.h"
+#include "runtime/train/identity/identity_fit.h"
 
 namespace topwork {
 
@@ -27,6 +28,7 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
                                                  const TrainerOptions& given) {
   TW_RETURN_IF_ERROR(CheckOptions(given));
   TW_RETURN_IF_ERROR(Rejecter::CheckOptions(*model, given));
+  TW_RETURN_IF_ERROR(CheckIdentityOptions(given));
   TW_RETURN_IF_ERROR(FitterChoice::CheckDevice(given));
   TrainerOptions options = given;
   options.optimizer = ResolveOptimizer(given);

@@ -147,13 +147,14 @@ class Trainer {
   Status ExportFile(const std::string& path) { return exporter_.ExportFile(path); }
 
   TrainerMemory memory() const;
+  // What its parts work on.
+  TrainingContext context() {
+    return {&options_, &layers_, &set_, &state_, &watch_, &extractor_->pool()};
+  }
 
  private:
   Trainer(const TrainerOptions& options, TrainedLayers layers,
           std::unique_ptr<FeatureExtractor> extractor, TrainingState state);
-  TrainingContext context() {
-    return {&options_, &layers_, &set_, &state_, &watch_, &extractor_->pool()};
-  }
 
   TrainerOptions options_;
   const TrainedLayers layers_;

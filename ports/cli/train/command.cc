@@ -100,6 +100,11 @@ class Training {
     }
   }
 
+  // The head is fitted anew to all examples, whatever a memory has seen.
+  bool follows_examples() const {
+    return options_.optimizer == "auto" || options_.optimizer == "knn";
+  }
+
   // Classes of the data, or the model's own where they are kept.
   std::vector<std::string> FirstClasses() const {
     if (options_.init == "shipped") {
@@ -120,10 +125,10 @@ class Training {
     for (;;) {
       CreateTrainer(options);
       HoldFiles();
-      if (options_.optimizer == "auto") n_epochs_ = 1;
+      if (follows_examples()) n_epochs_ = 1;
       if (!has_memory()) break;
       Check(trainer_->Load(options_.memory));
-      if (options_.optimizer == "auto") break;
+      if (follows_examples()) break;
       n_epochs_ = CheckValue(trainer_->Info()).n_epochs_done + options_.trainer.n_epochs;
       if (options.trainer.n_epochs == static_cast<int32_t>(n_epochs_)) break;
       options.trainer.n_epochs = static_cast<int32_t>(n_epochs_);

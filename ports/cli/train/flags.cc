@@ -158,9 +158,20 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
       ->add_option(
           "--optimizer", options->optimizer,
           "auto: the best of several by examples left out; step by step: sgd, adam, adamw; "
-          "all examples at once: lbfgs, ridge, imprint; default: auto, or adam (sgd with "
+          "all examples at once: lbfgs, ridge, imprint; knn: stores them and compares; default: "
+          "auto, or adam (sgd with "
           "--momentum) with a flag of steps, of their schedule, of --init or --layers")
-      ->check(CLI::IsMember({"auto", "sgd", "adam", "adamw", "lbfgs", "ridge", "imprint"}));
+      ->check(CLI::IsMember({"auto", "sgd", "adam", "adamw", "lbfgs", "ridge", "imprint", "knn"}));
+  group
+      ->add_option("--neighbours", options->trainer.head.n_neighbours,
+                   "knn: of each class so many examples, the most similar, count; default: 1")
+      ->check(CLI::Range(1, 64))
+      ->type_name("K");
+  group
+      ->add_option("--max-rows", options->trainer.head.max_rows,
+                   "knn: the most examples that are stored; default: 1024")
+      ->check(CLI::Range(2, 65536))
+      ->type_name("N");
   group
       ->add_option("--epochs", options->trainer.n_epochs,
                    "passes over the examples; iterations of lbfgs")

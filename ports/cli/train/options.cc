@@ -18,7 +18,7 @@ constexpr std::pair<const char*, tw_loss> kLosses[] = {{"softmax", TW_LOSS_SOFTM
 constexpr std::pair<const char*, tw_optimizer> kOptimizers[] = {
     {"sgd", TW_OPTIMIZER_SGD},     {"adam", TW_OPTIMIZER_ADAM},   {"adamw", TW_OPTIMIZER_ADAMW},
     {"lbfgs", TW_OPTIMIZER_LBFGS}, {"ridge", TW_OPTIMIZER_RIDGE}, {"imprint", TW_OPTIMIZER_IMPRINT},
-    {"auto", TW_OPTIMIZER_AUTO}};
+    {"auto", TW_OPTIMIZER_AUTO},   {"knn", TW_OPTIMIZER_KNN}};
 constexpr std::pair<const char*, tw_schedule> kSchedules[] = {{"constant", TW_SCHEDULE_CONSTANT},
                                                               {"step", TW_SCHEDULE_STEP},
                                                               {"cosine", TW_SCHEDULE_COSINE},
@@ -133,6 +133,11 @@ void ChooseOptimizer(TrainOptions* options) {
         flag +
             " belongs to optimizers that take steps, --optimizer auto takes none; leave "
             "--optimizer out, or name adam");
+  const tw_head_options& head = options->trainer.head;
+  const bool neighbours = head.n_neighbours != 0 || head.max_rows != 0;
+  Usage(neighbours && (options->optimizer.empty() ? !flag.empty() : options->optimizer != "knn"),
+        "--neighbours and --max-rows belong to --optimizer knn");
+  if (neighbours) options->optimizer = "knn";
   if (!options->optimizer.empty()) return;
   const bool momentum = options->trainer.optimizer.momentum != 0.0f;
   options->optimizer = flag.empty() ? "auto" : momentum ? "sgd" : "adam";
@@ -225,7 +230,8 @@ TrainerSettings::TrainerSettings(const TrainOptions& options, const std::string&
   trainer_.loss.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
   trainer_.optimizer.kind = ByName(kOptimizers, options.optimizer);
   trainer_.schedule.kind = ByName(kSchedules, options.schedule);
-  if (!options.memory.empty() && options.schedule == "constant" && options.optimizer != "auto") {
+  const bool steps = trainer_.optimizer.kind <= TW_OPTIMIZER_ADAMW;
+  if (!options.memory.empty() && options.schedule == "constant" && steps) {
     // A memory is trained again and again: its rate must not fall to 0 with the epochs of a run.
     trainer_.schedule.kind = TW_SCHEDULE_STEP;
     trainer_.schedule.step_factor = 1.0f;

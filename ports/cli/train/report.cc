@@ -212,7 +212,10 @@ void NoteCandidates(const tw::Trainer& trainer, TrainingReport* report) {
 }
 
 void PrintCandidates(const TrainingReport& report) {
-  if (report.candidates.empty()) return;
+  if (report.candidates.empty()) {
+    if (!report.choice.empty()) std::printf("  %s\n", report.choice.c_str());
+    return;
+  }
   Table table({"tried, on examples left out", ">accuracy", ">loss", ">time", ""});
   for (const CandidateRow& row : report.candidates) {
     table.Row({row.name, PercentText(row.accuracy), Text("%.4f", row.loss),

@@ -80,6 +80,8 @@ std::vector<Field> HeadFields(tw_trainer_options& o, std::list<std::string>* tex
           Number("head.n_hidden", &o.head.n_hidden),
           Number("head.dropout", &o.head.dropout),
           Number("head.n_projected", &o.head.n_projected),
+          Number("head.n_neighbours", &o.head.n_neighbours),
+          Number("head.max_rows", &o.head.max_rows),
           Choice("loss.kind", &o.loss.kind, {"softmax", "sigmoid", "mse", "huber"}),
           Number("loss.label_smoothing", &o.loss.label_smoothing),
           Number("loss.huber_delta", &o.loss.huber_delta),
@@ -92,7 +94,7 @@ std::vector<Field> HeadFields(tw_trainer_options& o, std::list<std::string>* tex
 
 std::vector<Field> StepFields(tw_trainer_options& o) {
   return {Choice("optimizer.kind", &o.optimizer.kind,
-                 {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint", "auto"}),
+                 {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint", "auto", "knn"}),
           Number("optimizer.learning_rate", &o.optimizer.learning_rate),
           Number("optimizer.momentum", &o.optimizer.momentum),
           Number("optimizer.nesterov", &o.optimizer.nesterov),

@@ -30,7 +30,8 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
     loss : "softmax" (each example has one class), "sigmoid" (any number of classes: y is [n, n_classes] of 0 and 1),
         "mse" or "huber" (y is [n] or [n, n_outputs] of numbers).
     optimizer : "auto" (tries several heads, takes what does best on examples left out), "sgd", "adam", "adamw",
-        "lbfgs", "ridge", "imprint".
+        "lbfgs", "ridge", "imprint", "knn" (stores examples and compares: for identities of few pictures; the options
+        "head.n_neighbours" and "head.max_rows" belong to it).
     n_epochs, batch_size, learning_rate (0: chosen), weight_decay : of the steps.
     n_layers : layers with weights that are trained, counted from the last.
     n_hidden : above 0: a dense layer of so many units with ReLU in front of the last one.

@@ -298,7 +298,8 @@ typedef struct tw_trainer_info {
   // Of the last choice of TW_OPTIMIZER_AUTO; 0 before it and after a checkpoint was loaded.
   size_t n_candidates;
   const tw_trainer_candidate* candidates;
-  // Why that one was taken; "" without candidates.
+  // Why that one was taken; with TW_OPTIMIZER_KNN how many examples are stored, where that is not all;
+  // else "".
   const char* choice_reason;
   // Of the last tw_trainer_export; NULL before one that refuses.
   const tw_rejection_summary* rejection;

@@ -23,7 +23,13 @@ typedef enum tw_optimizer TW_ENUM_INT {
   // ADAM where learning_rate, betas, epsilon, a penalty, clip_norm, a schedule, patience,
   // batch_size, n_epochs, head.init, head.n_layers, augmentation or an OpenCL device is not the
   // default. tw_trainer_info tells which it is.
-  TW_OPTIMIZER_AUTO = 6
+  TW_OPTIMIZER_AUTO = 6,
+  // Nearest neighbours: the examples themselves are stored as unit vectors, and a class scores by those
+  // of it that are most like the input (cosine). For faces and other identities of few pictures. With
+  // TW_LOSS_SOFTMAX; otherwise as RIDGE. The exported model computes it by stock operators, with rows
+  // stored as its last layer was (int8 for integers) and a float32 output; it is trained again from the
+  // model that it was made of.
+  TW_OPTIMIZER_KNN = 7
 } tw_optimizer;
 
 typedef enum tw_head_init TW_ENUM_INT {
@@ -68,7 +74,7 @@ typedef struct tw_head_options {
   // pooling always does.
   int32_t keep_in_float;
   // Above 0: a dense layer of so many units with ReLU is put in front of the last layer and trained
-  // with it, by any optimizer but RIDGE and IMPRINT. The exported model has both, in float32.
+  // with it, by any optimizer but RIDGE, IMPRINT and KNN. The exported model has both, in float32.
   int32_t n_hidden;
   // Of the hidden layer's outputs, the share that each step on a mini-batch leaves out, in [0, 1).
   float dropout;
@@ -76,7 +82,13 @@ typedef struct tw_head_options {
   // with ReLU, which follows from the trainer's seed and is not trained. With n_layers 1 and
   // n_hidden 0. The exported model has it as a layer of its own, in float32.
   int32_t n_projected;
-  uint64_t reserved[2];
+  // TW_OPTIMIZER_KNN: of each class so many examples, the most similar, count by their mean similarity,
+  // in [1, 64]; 0 (default): 1. A class of fewer examples counts by all of them.
+  int32_t n_neighbours;
+  // TW_OPTIMIZER_KNN: examples that are stored in all; 0 (default): 1024. Of more, those are stored
+  // that are farthest from one another, evenly over the classes; tw_trainer_info.choice_reason tells.
+  int32_t max_rows;
+  uint64_t reserved[1];
 } tw_head_options;
 
 typedef enum tw_balance TW_ENUM_INT {

@@ -10,6 +10,7 @@
 #include "runtime/train/fit/line_search.h"
 #include "runtime/train/fit/training_loop.h"
 #include "runtime/train/fit/whole_set_fitter.h"
+#include "runtime/train/identity/identity_fit.h"
 #include "runtime/train/judge/scores.h"
 
 namespace topwork {
@@ -280,6 +281,12 @@ Result<LooScores> LeaveOneOutScores(const TrainingContext& context) {
   LooScores scores;
   TW_ASSIGN_OR_RETURN(scores.examples, context.IndicesOf(ExampleSet::kAll));
   TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context, scores.examples));
+  if (context.options->optimizer == Optimizer::kKnn) {
+    TW_ASSIGN_OR_RETURN(scores.scores, IdentityLeftOut(context, design));
+    scores.grouped = !design.groups.empty();
+    Scale(1.0 / context.state->temperature, &scores.scores);
+    return scores;
+  }
   HeadChoice choice = PresentChoice(context, design);
   HeadStart start;
   const bool unscaled =

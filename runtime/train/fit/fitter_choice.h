@@ -38,6 +38,10 @@ class FitterChoice {
   size_t device_bytes() const { return device_ != nullptr ? device_->bytes() : 0; }
   size_t bytes() const { return cpu_.bytes(); }
   const AutoFitter& automatic() const { return automatic_; }
+  // Why the head is what it is; may be empty.
+  const std::string& reason() const {
+    return automatic_.reason().empty() ? whole_set_.note() : automatic_.reason();
+  }
 
  private:
   std::string WhyNotOnDevice() const;

@@ -12,13 +12,14 @@ namespace topwork {
 // Ready to step: examples split, learning rate chosen, new classes imprinted.
 Status TrainingLoop::EnsureReady() {
   TW_RETURN_IF_ERROR(context_.EnsureSplit());
-  const bool automatic = context_.options->optimizer == Optimizer::kAuto;
-  if (automatic && !context_.set->is_fitted()) context_.state->BeginAnew();
+  const Optimizer optimizer = context_.options->optimizer;
+  if (FollowsExamples(optimizer) && !context_.set->is_fitted()) context_.state->BeginAnew();
   float& rate = context_.state->learning_rate;
   if (rate == 0.0f) {
     TW_ASSIGN_OR_RETURN(rate, ChooseLearningRate(context_));
   }
-  const std::vector<bool>& fresh = context_.state->fresh_classes;
+  std::vector<bool>& fresh = context_.state->fresh_classes;
+  if (optimizer == Optimizer::kKnn) fresh.assign(fresh.size(), false);  // examples stand for them
   if (std::count(fresh.begin(), fresh.end(), true) > 0) context_.state->DropLastFit();
   return imprinter_.ImprintFresh();
 }
@@ -119,8 +120,8 @@ Status TrainingLoop::TakeEpochs(const TrainBudget& budget, const EpochCallback& 
 bool TrainingLoop::WantsLastFit() const {
   const TrainingState& state = *context_.state;
   const TrainerOptions& options = *context_.options;
-  const bool automatic = options.optimizer == Optimizer::kAuto;
-  return !options.keep_held_back && (options.replay_capacity == 0 || automatic) &&
+  const bool follows = FollowsExamples(options.optimizer);
+  return !options.keep_held_back && (options.replay_capacity == 0 || follows) &&
          !plan_.has_permutations() && !context_.set->validation().empty() &&
          state.validated_parameters.empty() && state.EpochsFound(options) > state.start.epoch;
 }

@@ -1,10 +1,11 @@
-// L-BFGS, ridge regression and imprinting on all training examples.
+// L-BFGS, ridge regression, imprinting and nearest neighbours on all training examples.
 #include "runtime/train/fit/whole_set_fitter.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "kernels/contract/selection.h"
+#include "runtime/train/identity/identity_fit.h"
 
 namespace topwork {
 namespace {
@@ -165,8 +166,10 @@ Status WholeSetFitter::Advance(int64_t, double, double* out_loss) {
   } else {
     const Span<const float> now = state.parameters();
     const std::vector<float> before(now.begin(), now.end());
-    const Status status =
-        !kTrainsLastAlone && optimizer == Optimizer::kRidge ? SolveHead() : imprinter_.ImprintAll();
+    const Status status = optimizer == Optimizer::kKnn ? FitIdentity(context_, &note_)
+                          : !kTrainsLastAlone && optimizer == Optimizer::kRidge
+                              ? SolveHead()
+                              : imprinter_.ImprintAll();
     if (!status.ok()) {
       std::copy(before.begin(), before.end(), state.network->parameters().begin());
       return status.WithPrefix(StrFormat("{}: ", OptimizerName(optimizer)));

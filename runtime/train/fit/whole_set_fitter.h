@@ -1,7 +1,9 @@
 // WholeSetFitter: optimizers that look at all training examples at once: L-BFGS, ridge regression,
-// imprinting.
+// imprinting, nearest neighbours.
 #ifndef TOPWORK_RUNTIME_TRAIN_FIT_WHOLE_SET_FITTER_H_
 #define TOPWORK_RUNTIME_TRAIN_FIT_WHOLE_SET_FITTER_H_
+
+#include <string>
 
 #include "runtime/train/features/example_rows.h"
 #include "runtime/train/fit/class_imprinter.h"
@@ -19,6 +21,8 @@ class WholeSetFitter : public HeadFitter {
   Status Measure(Span<const int32_t> examples, Measured* out) override {
     return MeasureExamples(context_, examples, out);
   }
+  // What the last fit left out; may be empty.
+  const std::string& note() const { return note_; }
 
  private:
   void Gather(size_t first, size_t n, ExampleRows* out) const;
@@ -29,6 +33,7 @@ class WholeSetFitter : public HeadFitter {
 
   const TrainingContext context_;
   ClassImprinter imprinter_;
+  std::string note_;
 };
 
 // λ of Optimizer::kRidge in ½ Σ |error|² + ½ λ |W|²: weight_decay times the number of rows, or

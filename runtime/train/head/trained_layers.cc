@@ -6,6 +6,7 @@
 
 #include "runtime/train/head/dense_head.h"
 #include "runtime/train/head/tail_network.h"
+#include "runtime/train/identity/identity_head.h"
 
 namespace topwork {
 
@@ -47,6 +48,10 @@ Cut TrainedLayers::cut() const {
 Status TrainedLayers::Build(int n_classes, const TrainerOptions& options, ThreadPool* pool,
                             std::unique_ptr<Trainable>* out) const {
   // Without an added layer, as the model was shipped, features alone may still go in.
+  if (options.optimizer == Optimizer::kKnn) {
+    TW_ASSIGN_OR_RETURN(*out, NewIdentityHead(head_.dim, n_classes, options, pool));
+    return Status::Ok();
+  }
   const bool only_head = kTrainsLastAlone || (tail_.cut < 0 && AddedBy(options).n_units == 0);
   if (only_head) {
     TW_ASSIGN_OR_RETURN(
@@ -67,6 +72,7 @@ Status TrainedLayers::BuildShipped(const TrainerOptions& given, ThreadPool* pool
                                    std::unique_ptr<Trainable>* out) const {
   TrainerOptions options = given;
   options.n_hidden = options.n_projected = 0;
+  options.optimizer = Optimizer::kAuto;  // no stored examples
   TW_RETURN_IF_ERROR(Build(head_.n_classes, options, pool, out));
   Trainable* network = out->get();
   std::vector<float> weights, bias;

@@ -7,6 +7,7 @@
 
 #include "models/format/append.h"
 #include "runtime/train/head/head.h"
+#include "runtime/train/identity/identity_graph.h"
 #include "runtime/train/reject/rejection.h"
 
 namespace topwork {
@@ -19,9 +20,9 @@ class RejectionGraph {
 
   GraphAddition Build(const Head& head) {
     last_axis_ = addition_.Ints("rejection/axis", {1}, std::vector<int32_t>{1});
-    const int unit =
-        addition_.UnitLength(Rows(head.feature, head.dim, "rejection/feature"), "rejection/unit");
-    const int logits = Rows(head.logits, head.n_classes, "rejection/logits");
+    const int unit = addition_.UnitLength(
+        addition_.RealRows(head.feature, head.dim, "rejection/feature"), "rejection/unit");
+    const int logits = addition_.RealRows(head.logits, head.n_classes, "rejection/logits");
     int nearest = -1;
     std::vector<int> scores = {AddEnergy(logits)};
     scores.push_back(AddSimilarity(rejection_.taught, unit, "rejection/taught", &nearest));
@@ -37,17 +38,6 @@ class RejectionGraph {
  private:
   int Float(const char* name, float value) {
     return addition_.Floats(name, {1, 1}, Span<const float>(&value, 1));
-  }
-
-  // A value of the model as float32 [examples, n]; a map is averaged over its positions.
-  int Rows(int v, int n, const std::string& name) {
-    const DType dtype = addition_.graph.values[static_cast<size_t>(v)].dtype;
-    if (dtype != DType::kFloat32) v = addition_.Dequantize(v, name + "/real");
-    const std::vector<int32_t> shape = addition_.ShapeOf(v);
-    if (shape.size() == 4 && shape[1] * int64_t{shape[2]} > 1 && shape[3] == n) {
-      return addition_.Pooled(v, name);
-    }
-    return addition_.Rows(v, n, name);
   }
 
   int AddEnergy(int logits) {
@@ -149,7 +139,10 @@ Result<std::vector<uint8_t>> WithRejection(const Model& model, int output,
     }
     return WithRejection(*without, output - (old < output ? 1 : 0), rejection);
   }
-  TW_ASSIGN_OR_RETURN(const Head head, FindHead(model.main(), output));
+  Head head;
+  if (!FindIdentity(model.main(), output, &head)) {
+    TW_ASSIGN_OR_RETURN(head, FindHead(model.main(), output));
+  }
   if (head.appended() || head.n_classes != rejection.table.n_categories ||
       head.dim != rejection.taught.dim) {
     return Unsupported("output #{} has no head of {} classes over {} features that could refuse",

@@ -29,6 +29,9 @@ Result<std::unique_ptr<Learner>> Learner::Create(Trainer* trainer,
         "loss '{}', {} layers, {} variants",
         LossName(options.loss.loss), options.n_layers, options.augmentation.n_variants);
   }
+  if (options.optimizer == Optimizer::kKnn) {
+    return Unsupported("a learner's head is ridge regression; knn stores examples instead");
+  }
   if (!(std::fabs(penalty) < 1e300)) {
     return InvalidArgument("the penalty is {}; it must be finite", penalty);
   }

@@ -47,6 +47,27 @@ def digit_labels(part):
     return struct.unpack("<%dq" % shape[0], data)
 
 
+def check_neighbours(checks, tool, here):
+    """knn: every example is stored, or as many as --max-rows says, and a memory goes on."""
+    output, memory = here / "knn.tflite", here / "knn.memory"
+    document = train(checks, tool, "--output", output, "--optimizer", "knn", "--memory", memory)
+    checks.expect(document["settings"]["optimizer"] == "knn", "another optimizer")
+    checks.expect(top1(tool, output, *TEST) > 0.97, "nearest neighbours know the digits")
+    result = run(tool, "train", DIGITS_CNN, *DATA, "--output", output, "--neighbours", "3", "--max-rows", "40")
+    checks.expect("40 of 600 examples are stored" in result.stdout, result.stdout + result.stderr)
+    checks.expect(top1(tool, output, *TEST) > 0.9, "40 examples know the digits")
+    # What comes later joins what the memory holds.
+    more = train(checks, tool, "--output", output, "--optimizer", "knn", "--memory", memory, data=TEST)
+    checks.expect(more["settings"]["examples"] == "997", "the memory holds other examples")
+    for optimizer in ("ridge", "lbfgs"):
+        train(checks, tool, "--output", output, "--optimizer", optimizer, "--memory", here / (optimizer + ".memory"))
+    for flags, text in ((["--optimizer", "ridge", "--neighbours", "2"], "belong to --optimizer knn"),
+                        (["--optimizer", "knn", "--layers", "2"], "solves the last layer alone"),
+                        (["--max-rows", "8"], "max_rows is 8, and 10 classes")):
+        wrong = run(tool, "train", DIGITS_CNN, *DATA, "--output", here / "wrong.tflite", *flags)
+        checks.expect(wrong.returncode != 0 and text in wrong.stderr, "%s: %s" % (flags, wrong.stderr))
+
+
 def check_last_fit(checks, tool, here):
     """The examples held back are trained on in the end, unless --keep-held-back; figures stay."""
     models, documents = {}, {}
@@ -395,7 +416,7 @@ def main():
     checks = Checks()
     here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_train_flags_"))
     try:
-        for check in (check_optimizers, check_last_fit, check_early_end, check_layers,
+        for check in (check_optimizers, check_neighbours, check_last_fit, check_early_end, check_layers,
                       check_targets, check_heads, check_memory, check_golden, check_cache, check_pixels, check_device,
                       check_extraction, check_signature, check_flags):
             try:

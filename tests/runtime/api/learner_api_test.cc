@@ -189,6 +189,10 @@ TEST_CASE("learners refuse wrong use", "[api]") {
   trainer.loss.kind = TW_LOSS_SIGMOID;
   RequireError(tw_learner_create(model.get(), &options, &out), TW_STATUS_UNSUPPORTED, "sigmoid");
   trainer.loss.kind = TW_LOSS_SOFTMAX;
+  trainer.optimizer.kind = TW_OPTIMIZER_KNN;
+  RequireError(tw_learner_create(model.get(), &options, &out), TW_STATUS_UNSUPPORTED,
+               "knn stores examples instead");
+  trainer.optimizer.kind = TW_OPTIMIZER_AUTO;
   options.penalty = std::nan("");
   RequireError(tw_learner_create(model.get(), &options, &out), TW_STATUS_INVALID_ARGUMENT,
                "penalty");

@@ -130,10 +130,10 @@ TEST_CASE("bytes that options keep for later versions must be zero", "[api]") {
                              clean.stopping.reserved,  clean.augmentation.reserved,
                              clean.features.reserved,  clean.input_scale.reserved};
   for (uint64_t* const reserved : parts) {
-    reserved[1] = 1;
+    reserved[0] = 1;
     RequireError(tw_trainer_create(digits.get(), &clean, &trainer), TW_STATUS_UNSUPPORTED,
                  "reserved is not zero");
-    reserved[1] = 0;
+    reserved[0] = 0;
   }
 #endif
 }

@@ -50,7 +50,7 @@ TEST_CASE("trainer options: each field out of range is named", "[train]") {
   CHECK(
       names(text([](TrainerOptions* o) { o->validation_fraction = 1.0f; }), "validation_fraction"));
   CHECK(names(text([](TrainerOptions* o) { o->n_threads = -1; }), "n_threads"));
-  CHECK(names(text([](TrainerOptions* o) { o->optimizer = static_cast<Optimizer>(7); }),
+  CHECK(names(text([](TrainerOptions* o) { o->optimizer = static_cast<Optimizer>(8); }),
               "optimizer"));
 }
 

@@ -22,7 +22,9 @@ public final class TrainerOptions {
      * The best of several by examples left out; over after one epoch. With an option that only
      * steps have it stands for ADAM, see {@code TW_OPTIMIZER_AUTO}.
      */
-    AUTO
+    AUTO,
+    /** Nearest neighbours: examples are stored and compared, for identities of few pictures. */
+    KNN
   }
 
   /** How the head begins. Ordinals are the numbers of {@code tw_head_init}. */
