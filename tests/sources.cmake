@@ -228,6 +228,7 @@ set(TEST_SOURCES
   runtime/api/null_test.cc
   runtime/api/quantizer_api_test.cc
   runtime/api/reject_api_test.cc
+  runtime/api/session_head_api_test.cc
   runtime/api/session_api_test.cc
   runtime/api/state_test.cc
   runtime/api/input_shapes_test.cc

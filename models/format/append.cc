@@ -3,6 +3,7 @@
 #include "models/format/append.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "models/format/constants.h"
@@ -216,6 +217,29 @@ Status CheckOps(const GraphAddition& addition) {
   return Status::Ok();
 }
 
+// With the memory of a constant.
+Result<Value> ValueOf(const AddedTensor& tensor) {
+  Value value;
+  value.name = tensor.name;
+  value.dtype = tensor.dtype;
+  for (int32_t dim : tensor.shape) {
+    value.signature.Append(dim);
+    value.shape.Append(std::abs(dim));
+  }
+  const StoredConstant& constant = tensor.constant;
+  if (constant.bytes.empty()) return value;
+  if (!constant.scales.empty()) {
+    return InvalidArgument("the constant '{}' has scales", tensor.name);
+  }
+  value.dtype = constant.dtype;
+  TW_ASSIGN_OR_RETURN(Buffer buffer,
+                      Buffer::Allocate(constant.bytes.size(), "a constant of a head"));
+  std::copy(constant.bytes.begin(), constant.bytes.end(), buffer.as<uint8_t>());
+  value.owned = std::make_shared<Buffer>(std::move(buffer));
+  value.data = value.owned->data();
+  return value;
+}
+
 Status NoOutput(const Model& model, int output) {
   return InvalidArgument("output #{} does not exist, the model has {}", output,
                          model.main().outputs.size());
@@ -246,6 +270,33 @@ EditedOperator* InsertOp(const AddedOp& op, const EditedOperator* before, ModelT
                                                                       : 1;
   EditedOperator* out = tables->InsertOp(op.code, version, op.inputs, op.outputs, before);
   return WriteOptions(op, *def, *tables, out) ? out : nullptr;
+}
+
+Result<std::shared_ptr<const Model>> ExtendModel(std::shared_ptr<const Model> model,
+                                                 const GraphAddition& addition) {
+  TW_RETURN_IF_ERROR(CheckAddition(*model, addition));
+  Graph graph = model->main();
+  for (const AddedTensor& tensor : addition.tensors) {
+    TW_ASSIGN_OR_RETURN(Value value, ValueOf(tensor));
+    graph.values.push_back(std::move(value));
+  }
+  for (const AddedOp& added : addition.ops) {
+    Op op;
+    op.code = added.code;
+    op.def = FindOp(added.code);
+    if (op.def == nullptr) {
+      return Unsupported("this library was built without {}", OpCodeName(added.code));
+    }
+    op.params.activation = added.activation;
+    op.params.axis = added.axis;
+    op.params.keep_dims = added.keep_dims;
+    op.params.beta = 1.0f;
+    op.inputs = added.inputs;
+    op.outputs = added.outputs;
+    graph.ops.push_back(std::move(op));
+  }
+  for (const AddedOutput& output : addition.outputs) graph.outputs.push_back(output.tensor);
+  return Model::WithGraph(std::move(model), std::move(graph));
 }
 
 Result<std::vector<uint8_t>> AppendToModel(const Model& model, const GraphAddition& addition) {

@@ -110,6 +110,11 @@ struct GraphAddition {
 // ExportWithHead. Relations between an operator's inputs are not checked: opening and planning do that.
 Result<std::vector<uint8_t>> AppendToModel(const Model& model, const GraphAddition& addition);
 
+// The same in memory, without a copy of the model (Model::WithGraph). `addition` has outputs behind the
+// others and constants without scales; names of outputs, and files, are not looked at.
+Result<std::shared_ptr<const Model>> ExtendModel(std::shared_ptr<const Model> model,
+                                                 const GraphAddition& addition);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_MODELS_FORMAT_APPEND_H_

@@ -20,7 +20,7 @@ class ModelReader {
  public:
   static std::shared_ptr<Model> NewModel() {
     std::shared_ptr<Model> model(new Model());
-    model->pack_cache_ = std::make_unique<PackCache>();
+    model->pack_cache_ = std::make_shared<PackCache>();
     return model;
   }
 
@@ -153,6 +153,26 @@ Result<std::shared_ptr<const Model>> Model::WithMain(std::shared_ptr<const Model
   view->normalization_.reset();
   view->sample_rate_ = 0;
   return again;
+}
+
+std::shared_ptr<const Model> Model::WithGraph(std::shared_ptr<const Model> model, Graph graph) {
+  const std::shared_ptr<Model> view(new Model());
+  view->bytes_ = model->bytes_;
+  view->description_ = model->description_;
+  view->schema_version_ = model->schema_version_;
+  view->subgraphs_ = model->subgraphs_;
+  view->subgraphs_[static_cast<size_t>(model->main_index_)] = std::move(graph);
+  view->main_index_ = model->main_index_;
+  view->signatures_ = model->signatures_;
+  view->metadata_ = model->metadata_;
+  view->associated_files_ = model->associated_files_;
+  view->labels_ = model->labels_;
+  if (model->normalization_ != nullptr) {
+    view->normalization_ = std::make_unique<Normalization>(*model->normalization_);
+  }
+  view->pack_cache_ = model->pack_cache_;
+  view->base_ = std::move(model);
+  return view;
 }
 
 const std::string& Model::sha256() const {

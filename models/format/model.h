@@ -45,6 +45,9 @@ class Model {
   // reads again; labels, normalisation and sample rate are those of subgraph 0, so it has none.
   static Result<std::shared_ptr<const Model>> WithMain(std::shared_ptr<const Model> model,
                                                        int subgraph);
+  // The same model whose main subgraph is `graph`: that of `model` with more behind it. It keeps `model`
+  // alive and shares its bytes and packed weights; the graph's own constants own their memory.
+  static std::shared_ptr<const Model> WithGraph(std::shared_ptr<const Model> model, Graph graph);
   ~Model();
 
   Span<const uint8_t> bytes() const { return bytes_; }
@@ -90,7 +93,7 @@ class Model {
   std::vector<std::string> labels_;
   std::unique_ptr<Normalization> normalization_;
   int32_t sample_rate_ = 0;
-  std::unique_ptr<PackCache> pack_cache_;
+  std::shared_ptr<PackCache> pack_cache_;
   // What is to be forgotten lies in [begin, end), which may hold other parts, too: they come back.
   mutable std::mutex forget_mutex_;
   mutable uintptr_t forget_begin_ = UINTPTR_MAX, forget_end_ = 0;

@@ -23,6 +23,19 @@ enum class FinalActivation : int {
   kLogistic = 3,
 };
 
+inline OpCode CodeFor(FinalActivation activation) {
+  switch (activation) {
+    case FinalActivation::kSoftmax:
+      return OpCode::kSoftmax;
+    case FinalActivation::kLogSoftmax:
+      return OpCode::kLogSoftmax;
+    case FinalActivation::kLogistic:
+      return OpCode::kLogistic;
+    default:
+      return OpCode::kCustom;  // none
+  }
+}
+
 // New values for a constant of the main subgraph, in its storage: float32, float16 (rounded), int8,
 // uint8, int16, int32 or int64 with scales. `tensor` is the constant, or the result of the
 // DEQUANTIZE that reads it. An int8 constant that only layers with float32 activations read gets

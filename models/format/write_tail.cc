@@ -22,17 +22,6 @@ bool IsActivation(OpCode code) {
   return def != nullptr && def->head == HeadRole::kScores;
 }
 
-OpCode CodeFor(FinalActivation activation) {
-  switch (activation) {
-    case FinalActivation::kSoftmax:
-      return OpCode::kSoftmax;
-    case FinalActivation::kLogSoftmax:
-      return OpCode::kLogSoftmax;
-    default:
-      return OpCode::kLogistic;
-  }
-}
-
 // False when no rule exists. The operator's row has the scale of int8; of 16 bits there is none for
 // logarithms.
 bool FixedScale(OpCode activation, DType dtype, Affine* out) {

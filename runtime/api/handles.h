@@ -16,6 +16,7 @@
 #include "runtime/base/buffer.h"
 #include "runtime/base/status.h"
 #include "runtime/session/session.h"
+#include "runtime/train/head/attach_heads.h"
 #include "topwork/topwork.h"
 
 struct tw_model {
@@ -32,11 +33,20 @@ struct tw_session {
     std::string name;
     topwork::Shape open;  // −1 where the model's author left the size open
   };
+  // A head beside the model's own; clones share it.
+  struct Head {
+    topwork::NamedHead head;
+    std::vector<const char*> class_names;
+  };
   std::shared_ptr<topwork::Allocator> allocator;  // outlives `session`, which points to it
+  std::shared_ptr<const topwork::Model> opened;   // that of the tw_model, without heads
   std::unique_ptr<topwork::Session> session;
   topwork::Placement placement;  // of the session: where it runs, and why
   std::vector<Port> inputs;
   std::vector<Port> outputs;
+  // Their outputs are the last ones.
+  std::vector<std::shared_ptr<const Head>> heads;
+  std::vector<tw_session_head> head_infos;
   std::vector<std::string> taught_names;  // lines that tw_rejection points to, once asked for
   tw_profile_function profile = nullptr;
   void* profile_user_data = nullptr;

@@ -277,6 +277,8 @@ tw_status tw_session_get_info(const tw_session* session, tw_session_info* info) 
   result.model_bytes = session->session->model().bytes().size();
   result.device_bytes = plan.gpu_bytes;
   result.n_threads = session->session->threads().n_threads;
+  result.n_heads = session->head_infos.size();
+  result.heads = session->head_infos.data();
   return Report(topwork::api::WriteStruct("tw_session_info", result, info));
 }
 

@@ -109,6 +109,7 @@ Status ExplainShapes(const Status& status, const topwork::Graph& graph, bool giv
 Status CreateSession(const tw_model& model, const tw_session_options* in, tw_session* handle) {
   tw_session_options c_options = {};
   TW_RETURN_IF_ERROR(ReadOptions(in, &c_options));
+  handle->opened = model.model;
   handle->allocator = std::make_shared<topwork::Allocator>();
   TW_RETURN_IF_ERROR(topwork::api::ReadAllocator(c_options.allocator, handle->allocator.get()));
   const topwork::Signature* signature = nullptr;
@@ -129,13 +130,13 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
                                                       &options.cpu_ops, &options.float32_ops));
   }
   if (c_options.share_state_with != nullptr) {
-    const topwork::Session& other = *c_options.share_state_with->session;
-    if (other.shared_model() != model.model) {
+    const tw_session& other = *c_options.share_state_with;
+    if (other.opened != model.model) {
       return InvalidArgument(
           "tw_session_options.share_state_with is a session of another tw_model; sessions share "
           "state only if they were made from the same one");
     }
-    options.state = other.state();
+    options.state = other.session->state();
   }
   TW_RETURN_IF_ERROR(
       MakePorts(graph, graph.inputs, signature ? &signature->inputs : nullptr, &handle->inputs));
@@ -174,6 +175,9 @@ tw_status tw_session_clone(const tw_session* session, tw_session** out_session) 
   handle->inputs = session->inputs;
   handle->outputs = session->outputs;
   handle->placement = session->placement;
+  handle->opened = session->opened;
+  handle->heads = session->heads;
+  handle->head_infos = session->head_infos;
   topwork::Result<std::unique_ptr<topwork::Session>> made = session->session->Clone();
   TW_REPORT_IF_ERROR(made.status());
   handle->session = std::move(made.value());

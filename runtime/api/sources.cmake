@@ -40,7 +40,7 @@ else()
 endif()
 if(TOPWORK_TRAIN AND TOPWORK_LEARN)
   list(APPEND API_SOURCES activation_map_api.cc audit_api.cc intervals_api.cc learner_api.cc
-       merge_api.cc monitor_api.cc reject_api.cc)
+       merge_api.cc monitor_api.cc reject_api.cc session_head_api.cc)
 else()
   list(APPEND API_SOURCES learner_absent.cc monitor_absent.cc reject_absent.cc)
 endif()

@@ -63,6 +63,27 @@ Result<std::unique_ptr<Session>> Session::Clone() const {
   return session;
 }
 
+Result<std::unique_ptr<Session>> Session::WithModel(std::shared_ptr<const Model> model,
+                                                    size_t n_outputs) const {
+  std::unique_ptr<Session> session(new Session);
+  session->model_ = std::move(model);
+  session->options_ = options_;
+  session->profiler_ = profiler_;
+  session->wanted_shapes_ = wanted_shapes_;
+  session->bound_inputs_ = bound_inputs_;
+  session->bound_outputs_ = bound_outputs_;
+  session->bound_outputs_.resize(std::min(n_outputs, bound_outputs_.size()));
+  TW_RETURN_IF_ERROR(session->Prepare());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const TensorView& from = inputs_[i];
+    const TensorView& to = session->inputs_[i];
+    const bool own = bound_inputs_[i].data == nullptr && from.dtype != DType::kString;
+    if (!own || from.bytes() != to.bytes() || from.bytes() == 0) continue;
+    std::memcpy(to.data, from.data, from.bytes());
+  }
+  return session;
+}
+
 namespace {
 
 bool HasCustomOps(const Plan& plan) {

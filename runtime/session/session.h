@@ -47,6 +47,12 @@ class Session {
   // session, the clone is planned anew.
   Result<std::unique_ptr<Session>> Clone() const;
 
+  // A session to take this one's place, with its options, shapes, inputs, bindings and state, of a model
+  // that has the same inputs and, as its first outputs, the first n_outputs of this one's. Bindings of
+  // further outputs are not taken over.
+  Result<std::unique_ptr<Session>> WithModel(std::shared_ptr<const Model> model,
+                                             size_t n_outputs) const;
+
   const Model& model() const { return *model_; }
   const std::shared_ptr<const Model>& shared_model() const { return model_; }
   const Plan& plan() const { return *plan_; }

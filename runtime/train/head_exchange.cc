@@ -13,7 +13,7 @@ namespace {
 
 // The seed that a projection is drawn from, 16 bits a number, so that each is exact.
 NamedArray SeedArray(uint64_t seed) {
-  NamedArray array = {"projection/seed", {4}, {}};
+  NamedArray array = {kProjectionSeed, {4}, {}};
   for (int i = 0; i < 4; ++i) {
     array.values.push_back(static_cast<float>(seed >> (16 * i) & 0xFFFF));
   }

@@ -80,6 +80,7 @@ set(TRAIN_SOURCES
 )
 if(TOPWORK_LEARN)
   list(APPEND TRAIN_SOURCES
+    head/attach_heads.cc
     identity/identity_fit.cc
     identity/identity_graph.cc
     identity/identity_head.cc

@@ -19,7 +19,7 @@ NOUNS = ("model", "session", "trainer", "learner", "judge", "monitor", "quantize
          "status", "dtype")
 ELEMENTS = ("tw_string", "tw_shape", "tw_class_metrics", "tw_reliability_bin", "tw_worst_example", "tw_group_metrics",
             "tw_audited_example", "tw_suggestion", "tw_learner_example", "tw_trainer_candidate",
-            "tw_parameter_info", "tw_feature_worker", "tw_float_operator")  # of arrays, which cannot grow
+            "tw_parameter_info", "tw_session_head", "tw_feature_worker", "tw_float_operator")  # of arrays, which cannot grow
 PARTS = ("tw_opencl_options", "tw_head_options", "tw_loss_options", "tw_optimizer_options",
          "tw_schedule_options", "tw_stopping_options", "tw_augmentation_options", "tw_feature_options",
          "tw_input_scale")  # of options, which grow into their last member

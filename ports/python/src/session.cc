@@ -149,6 +149,32 @@ nb::object Info(const PySession& self) {
   return dict;
 }
 
+void AttachHead(PySession& self, const std::string& name, std::optional<std::string> path,
+                std::optional<nb::bytes> data) {
+  tw_head_file file = {};
+  file.struct_size = sizeof(file);
+  file.name = name.c_str();
+  file.path = OrNull(path);
+  file.data = data ? data->c_str() : nullptr;
+  file.data_bytes = data ? data->size() : 0;
+  Check(tw_session_attach_head(self.session.get(), &file));
+  self.n_outputs = InfoOf(self.session.get()).n_outputs;
+}
+
+nb::dict Heads(const PySession& self) {
+  tw_session_info info = InfoOf(self.session.get());
+  nb::dict heads;
+  for (size_t i = 0; i < info.n_heads; ++i) {
+    const tw_session_head& head = info.heads[i];
+    nb::list names;
+    for (size_t c = 0; head.class_names != nullptr && c < head.n_classes; ++c) {
+      names.append(nb::str(head.class_names[c]));
+    }
+    heads[head.name] = names;
+  }
+  return heads;
+}
+
 std::string Verify(PySession& self, double tolerance) {
   char* text = nullptr;
   tw_status status;
@@ -207,6 +233,16 @@ void BindSession(nb::module_& m) {
       .def("prepare", [](PySession& self) { Check(tw_session_prepare(self.session.get())); })
       .def("reset_state",
            [](PySession& self) { Check(tw_session_reset_state(self.session.get())); })
+      .def("attach_head", &AttachHead, nb::arg("name"), nb::arg("path").none(),
+           nb::arg("data").none())
+      .def(
+          "detach_head",
+          [](PySession& self, const std::string& name) {
+            Check(tw_session_detach_head(self.session.get(), name.c_str()));
+            self.n_outputs = InfoOf(self.session.get()).n_outputs;
+          },
+          nb::arg("name"))
+      .def("heads", &Heads, nb::sig("def heads(self) -> dict[str, list[str]]"))
       .def("info", &Info, nb::sig("def info(self) -> dict[str, int]"))
       .def(
           "describe_plan",

@@ -326,6 +326,13 @@ void BindTrainer(nb::module_& m) {
            nb::sig("def audit(self, n_neighbours: int) -> dict[str, typing.Any]"))
       .def("calibrate", &Calibrate, nb::sig("def calibrate(self) -> dict[str, float]"))
       .def("export", &Export, nb::rv_policy::take_ownership)
+      .def(
+          "save_head",
+          [](const PyTrainer& self, const std::string& path) {
+            std::unique_lock<std::mutex> lock = self.Enter();
+            Check(tw_trainer_save_head(self.trainer.get(), path.c_str()));
+          },
+          nb::arg("path"))
       .def("set_classes", &SetClasses, nb::arg("names"))
       .def("info", &Info, nb::sig("def info(self) -> dict[str, typing.Any]"))
       .def(

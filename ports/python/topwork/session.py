@@ -301,6 +301,34 @@ class Session:
             self._ask_for(self._index(key, True), shape)
             self._prepare()
 
+    def attach_head(self, name: str, head: str | os.PathLike[str] | bytes) -> None:
+        """Adds an output of that name, the last: what a head saved by a trainer of this model makes of its features.
+        All heads come of one run of the model. `head` is the file or its bytes. Raises FailedPreconditionError for a
+        head of another model or layer, UnsupportedError for one with deeper layers."""
+        path, data = (None, head) if isinstance(head, bytes) else (os.fspath(head), None)
+        with self._lock:
+            self._prepare()
+            self._core.attach_head(name, path, data)
+            self._results = []
+            self._renew()
+
+    def detach_head(self, name: str) -> None:
+        """Takes an attached head and its output away. Raises NotFoundError."""
+        with self._lock:
+            self._prepare()
+            names = [info.name for info in self._outputs]
+            self._core.detach_head(name)
+            gone = names.index(name)
+            self._write_to = {index - (index > gone): array for index, array in self._write_to.items() if index != gone}
+            self._results = []
+            self._renew()
+
+    @property
+    def heads(self) -> dict[str, list[str]]:
+        """The attached heads by the names of their outputs, with their class names."""
+        with self._lock:
+            return self._core.heads()
+
     def cancel(self) -> None:
         """Makes the run in progress raise CancelledError in its thread; may be called from any thread."""
         self._core.cancel()

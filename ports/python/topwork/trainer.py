@@ -181,6 +181,10 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         """The model with the new head and the class names: a standard .tflite."""
         return self._fitted().export()
 
+    def save_head(self, path: str | os.PathLike[str]) -> None:
+        """Writes the head alone, for Session.attach_head: many heads go with one model."""
+        self._fitted().save_head(os.fspath(path))
+
     @property
     def info(self) -> dict[str, Any]:
         """What the trainer has and holds: n_examples, n_validation, learning_rate, device, memory_bytes, parameters

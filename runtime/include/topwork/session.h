@@ -104,6 +104,17 @@ TW_API tw_status tw_session_clone(const tw_session* session, tw_session** out_se
 // cancelled, and its callback has returned before this function does. NULL is allowed. [one]
 TW_API void tw_session_free(tw_session* session);
 
+// A head that a session has beside its model's own.
+typedef struct tw_session_head {
+  // Of its output.
+  const char* name;
+  // The output's index, as in tw_session_get_output. Its values are float32 [batch, n_classes].
+  size_t output;
+  size_t n_classes;
+  // n_classes; NULL if the classes have no names.
+  const char* const* class_names;
+} tw_session_head;
+
 // What a session has and holds. Memory is in bytes.
 typedef struct tw_session_info {
   size_t struct_size;
@@ -130,6 +141,10 @@ typedef struct tw_session_info {
   size_t device_bytes;
   // That its runs use on the CPU.
   int32_t n_threads;
+  // In the order in which they were attached; valid until a head comes or goes, or the session is
+  // freed.
+  size_t n_heads;
+  const tw_session_head* heads;
 } tw_session_info;
 
 // Tells how many inputs and outputs the session has, and its memory in use. Set info->struct_size
@@ -232,6 +247,33 @@ TW_API tw_status tw_session_cancel(tw_session* session);
 // failed or was cancelled, which may leave the state half changed. Sessions that share the state
 // are reset with it. Errors: FAILED_PRECONDITION while a run is in flight. [one]
 TW_API tw_status tw_session_reset_state(tw_session* session);
+
+// A file of tw_trainer_save_head, or its bytes. Zero the struct and set struct_size.
+typedef struct tw_head_file {
+  size_t struct_size;
+  // Of the output that the session gets; no other output has it.
+  const char* name;
+  // NULL: data.
+  const char* path;
+  const void* data;
+  size_t data_bytes;
+} tw_head_file;
+
+// Gives the session one output more, the last: what the head makes of the model's features, in
+// float32. All heads come of one run of the model, and no model is written. Outputs are those of the
+// models that the heads' trainers export, the same bits where the model and its last layer are
+// float32. The session plans anew with both plans in memory for a moment; what was written to inputs,
+// bindings and variables stays, and pointers from tw_session_get_input and get_output do not. Nothing
+// in *file is needed afterwards. Errors: IO, CORRUPT; FAILED_PRECONDITION for a head of another model
+// (by its SHA-256) or layer; UNSUPPORTED for one with layers trained below the last, and in a library
+// built without it; INVALID_ARGUMENT for a name that is taken; those of tw_session_prepare. After a
+// failure nothing is changed. [one]
+TW_API tw_status tw_session_attach_head(tw_session* session, const tw_head_file* file);
+
+// Takes an attached head away, and its output; those after it move up and lose their bindings.
+// tw_session_info.heads lists them. Errors: NOT_FOUND (the text lists the names); those of
+// tw_session_prepare. [one]
+TW_API tw_status tw_session_detach_head(tw_session* session, const char* name);
 
 // A trainer with tw_trainer_options.reject_rate exports models that tell when an example is like
 // nothing that was taught. They have one output more, "rejection", float32 [batch, 2 + n]: the

@@ -76,6 +76,18 @@ class Session {
         [&](tw_rejection* rejection) { return tw_session_get_rejection(get(), row, rejection); });
   }
 
+  // See tw_session_attach_head; Info().heads lists them.
+  Status AttachHead(const std::string& name, const std::string& path) {
+    tw_head_file file = {};
+    file.struct_size = sizeof(file);
+    file.name = name.c_str();
+    file.path = path.c_str();
+    return Status(tw_session_attach_head(get(), &file));
+  }
+  Status DetachHead(const std::string& name) {
+    return Status(tw_session_detach_head(get(), name.c_str()));
+  }
+
   Status WriteInput(size_t index, const void* data, size_t data_bytes) {
     return Status(tw_session_write_input(get(), index, data, data_bytes));
   }

@@ -24,6 +24,9 @@ constexpr char kHeadBias[] = "head/bias";
 constexpr char kHiddenWeights[] = "hidden/weights";
 constexpr char kHiddenBias[] = "hidden/bias";
 
+// In files of heads behind a random projection: its seed, 16 bits a number.
+constexpr char kProjectionSeed[] = "projection/seed";
+
 // Adam squares the gradient; beyond this its moments would overflow.
 constexpr float kGradientLimit = 1e18f;
 

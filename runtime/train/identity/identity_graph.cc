@@ -126,19 +126,6 @@ std::string NameOf(const Model& model, int output) {
   return model.main().values[static_cast<size_t>(v)].name;
 }
 
-OpCode CodeOf(FinalActivation activation) {
-  switch (activation) {
-    case FinalActivation::kSoftmax:
-      return OpCode::kSoftmax;
-    case FinalActivation::kLogSoftmax:
-      return OpCode::kLogSoftmax;
-    case FinalActivation::kLogistic:
-      return OpCode::kLogistic;
-    default:
-      return OpCode::kCustom;
-  }
-}
-
 }  // namespace
 
 int AddIdentity(const IdentityView& view, HeadStorage storage, int feature, const std::string& name,
@@ -157,7 +144,8 @@ Result<std::vector<uint8_t>> WithIdentity(const Model& model, int output, const 
   const int feature = addition.RealRows(head.feature, head.dim, "identity/feature");
   int scores = AddIdentity(view, storage, feature, "identity", &addition);
   if (activation != FinalActivation::kNone) {
-    scores = addition.Op(CodeOf(activation), {scores}, name, DType::kFloat32, {-1, view.n_classes});
+    scores =
+        addition.Op(CodeFor(activation), {scores}, name, DType::kFloat32, {-1, view.n_classes});
   }
   AddedOutput added;
   added.tensor = scores;

@@ -152,6 +152,32 @@ def test_lists_float64_and_dlpack():
         np.testing.assert_array_equal(session.run(values)[0], expected)
 
 
+def test_heads_come_and_go(tmp_path):
+    x, y = pictures(24), np.arange(24) % 3
+    session = topwork.Session(digits(), n_threads=1)
+    before = session.run(x[:1])[0]
+    expected = {}
+    for name, labels in (("three", np.array(["a", "b", "c"])[y]), ("two", np.array(["x", "y"])[y % 2])):
+        trainer = topwork.Trainer(digits(), optimizer="knn", reject_rate=0.0, n_threads=1).fit(x, labels)
+        trainer.save_head(tmp_path / name)
+        expected[name] = topwork.Session(trainer.export(), n_threads=1).run(x[:1])[0]
+    session.attach_head("three", tmp_path / "three")
+    session.attach_head("two", (tmp_path / "two").read_bytes())
+    assert session.heads == {"three": ["a", "b", "c"], "two": ["x", "y"]}
+    assert [info.name for info in session.outputs][1:] == ["three", "two"]
+    shipped, three, two = session.run(x[:1])
+    np.testing.assert_array_equal(shipped, before)
+    np.testing.assert_array_equal(three, expected["three"])
+    np.testing.assert_array_equal(two, expected["two"])
+    assert session.run(x[:4])[2].shape == (4, 2)
+    session.detach_head("three")
+    assert list(session.heads) == ["two"] and len(session.run(x[:1])) == 2
+    with pytest.raises(errors.NotFoundError, match="there is no head 'three'"):
+        session.detach_head("three")
+    with pytest.raises(errors.FailedPreconditionError, match="it belongs to the model"):
+        topwork.Session(ZOO / "digits_cnn_fp16.tflite").attach_head("two", tmp_path / "two")
+
+
 def test_clone_and_threads():
     session = topwork.Session(digits(), n_threads=1)
     batch = pictures(32)
