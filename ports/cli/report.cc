@@ -123,6 +123,16 @@ Json ReportJson(const TrainingReport& report) {
     }
     json["choice"] = report.choice;
   }
+  for (const DepthRow& row : report.depths) {
+    json["depths"].push_back({{"layers", row.layers},
+                              {"accuracy", row.accuracy},
+                              {"loss", row.loss},
+                              {"seconds", row.seconds},
+                              {"bytes", row.bytes},
+                              {"chosen", row.chosen},
+                              {"skipped", row.skipped}});
+  }
+  if (!report.depths.empty()) json["depth_reason"] = report.depth_reason;
   json["evaluated_on"] = report.evaluated_on;
   json["fitted_on_all"] = report.fitted_on_all;
   json["evaluation"] = report.has_evaluation ? EvaluationJson(report.evaluation) : Json();

@@ -59,6 +59,15 @@ struct CandidateRow {
   bool chosen = false;
 };
 
+// How many of the last layers were tried by --layers auto; its figures are of examples held back.
+struct DepthRow {
+  int32_t layers = 1;
+  double accuracy = 0.0, loss = 0.0, seconds = 0.0;
+  double bytes = 0.0;  // of features and backbone
+  bool chosen = false;
+  std::string skipped;  // why it was not tried; empty: it was
+};
+
 struct TrainingReport {
   std::string model;
   std::string data;
@@ -71,6 +80,8 @@ struct TrainingReport {
   std::vector<EpochRow> epochs;
   std::vector<CandidateRow> candidates;  // of --optimizer auto
   std::string choice;                    // why one of them was taken
+  std::vector<DepthRow> depths;          // of --layers auto
+  std::string depth_reason;
   bool has_evaluation = false;
   std::string evaluated_on;  // "200 examples of the validation set"
   Evaluation evaluation;

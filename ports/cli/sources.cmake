@@ -79,6 +79,7 @@ set(CLI_SOURCES
   train/command.cc
   train/classes.cc
   train/data.cc
+  train/depth.cc
   train/flags.cc
   train/options.cc
   train/report.cc

@@ -12,6 +12,7 @@
 #include "ports/cli/terminal.h"
 #include "ports/cli/train/classes.h"
 #include "ports/cli/train/data.h"
+#include "ports/cli/train/depth.h"
 #include "ports/cli/train/options.h"
 #include "ports/cli/train/report.h"
 #include "ports/port.h"
@@ -32,6 +33,7 @@ class Training {
   void Run() {
     OpenInput();
     OpenData();
+    if (options_.layers == "auto") Timed("depths", [this] { TryDepths(); });
     MakeTrainer();
     const CancelOnStop cancel([this] { (void)trainer_->Cancel(); });
     if (!options_.head.empty()) Check(trainer_->Load(options_.head));
@@ -136,9 +138,26 @@ class Training {
     report_.timings.push_back({"open", port::SecondsSince(start_)});
   }
 
+  void RecordPixels(TrainerSettings* settings) const {
+    if (data_ && data_->has_images()) settings->RecordPixels(reading_.pixels, records_pixels_);
+  }
+
+  void TryDepths() {
+    const int64_t begin = port::NowNanos();
+    DepthChoice choice = ChooseDepth(options_, model_, *data_, loss_,
+                                     [this](TrainerSettings* settings) { RecordPixels(settings); });
+    options_ = WithDepth(options_, choice.layers);
+    // What is left, but never none: 0 is no limit.
+    const double left = options_.max_seconds - port::SecondsSince(begin);
+    if (options_.max_seconds > 0.0) options_.max_seconds = std::max(left, 1e-3);
+    report_.depths = std::move(choice.rows);
+    report_.depth_reason = std::move(choice.reason);
+    if (!options_.common.json) PrintDepths(report_);
+  }
+
   void CreateTrainer(const TrainOptions& options) {
     settings_ = std::make_unique<TrainerSettings>(options, loss_, FirstClasses());
-    if (data_ && data_->has_images()) settings_->RecordPixels(reading_.pixels, records_pixels_);
+    RecordPixels(settings_.get());
     trainer_.reset();  // its files first
     trainer_.emplace(
         CheckValue(tw::Trainer::Create(model_, settings_->get()), options_.common.model));
@@ -347,7 +366,7 @@ class Training {
     PrintEnd(options_, report_);
   }
 
-  const TrainOptions& options_;
+  TrainOptions options_;
   const int64_t start_;
   const tw::Model model_;
   tw::Tensor input_;

@@ -43,14 +43,15 @@ T ByName(const std::pair<const char*, T> (&table)[n], const std::string& name) {
 const char* TextOrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 int32_t LayersOf(const std::string& text) {
-  if (text == "last") return 1;
+  if (text == "last" || text == "auto") return 1;  // auto: at least
   if (text == "last2") return 2;
   const bool number =
       !text.empty() && text.size() < 6 &&
       std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   const int32_t n = number ? std::stoi(text) : 0;
   if (n < 1)
-    throw CliError(kExitUsage, "--layers " + text + ": is not last, last2 or a number above 0");
+    throw CliError(kExitUsage,
+                   "--layers " + text + ": is not auto, last, last2 or a number above 0");
   return n;
 }
 
@@ -98,7 +99,7 @@ std::string StepFlag(const TrainOptions& options) {
       {"--epochs", options.epochs_given},
       {"--init", options.init != "zeros"},
       {"--head", !options.head.empty()},
-      {"--layers", options.layers != "last" && options.layers != "1"},
+      {"--layers", LayersOf(options.layers) > 1},
       {"--bias-only", t.head.bias_only != 0},
       {"--augment", t.augmentation.n_variants != 0},
       {"--hidden", t.head.n_hidden != 0},
@@ -143,6 +144,24 @@ void ChooseOptimizer(TrainOptions* options) {
   options->optimizer = flag.empty() ? "auto" : momentum ? "sgd" : "adam";
 }
 
+// Depths are tried on the data of this run alone.
+static void CheckDepthOptions(const TrainOptions& options) {
+  const tw_head_options& head = options.trainer.head;
+  Usage(options.trainer.validation_fraction == 0.0f,
+        "--layers auto judges by examples held back: --validation above 0");
+  Usage(
+      options.optimizer == "ridge" || options.optimizer == "imprint" || options.optimizer == "knn",
+      "--layers auto and --optimizer " + options.optimizer +
+          " exclude each other: it solves the last layer alone");
+  Usage(options.resume || !options.head.empty() || !options.memory.empty() ||
+            options.init == "shipped" || options.trainer.replay_capacity != 0,
+        "--layers auto begins anew: leave out --resume, --head, --memory, --init shipped and "
+        "--replay");
+  Usage(head.append != 0 || head.bias_only != 0 || head.n_hidden != 0 || head.n_projected != 0,
+        "--layers auto chooses among the model's own layers: leave out --append-head, --bias-only, "
+        "--hidden and --project");
+}
+
 void CheckTrainOptions(const TrainOptions& options) {
   Usage(options.output.empty() && options.save_head.empty(),
         "--output NEW.tflite or --save-head FILE is required");
@@ -177,6 +196,7 @@ void CheckTrainOptions(const TrainOptions& options) {
   Usage(!options.negatives.empty() && options.reject == 0.0f,
         "--negatives and --reject 0 exclude each other: nothing is refused");
   (void)LayersOf(options.layers);
+  if (options.layers == "auto") CheckDepthOptions(options);
   CheckFiles(options);
 }
 
