@@ -59,6 +59,12 @@ def check_neighbours(checks, tool, here):
     # What comes later joins what the memory holds.
     more = train(checks, tool, "--output", output, "--optimizer", "knn", "--memory", memory, data=TEST)
     checks.expect(more["settings"]["examples"] == "997", "the memory holds other examples")
+    # A learner's memory brings its examples.
+    learnt = here / "learnt.memory"
+    run(tool, "learn", DIGITS_CNN, "--memory", learnt, "--add", DIGITS_8X8 / "train")
+    taken = train(checks, tool, "--output", output, "--optimizer", "knn", "--memory", learnt, data=[])
+    checks.expect(taken["settings"]["examples"] == "600" and top1(tool, output, *TEST) > 0.97,
+                  "nearest neighbours of a learner's examples")
     for optimizer in ("ridge", "lbfgs"):
         train(checks, tool, "--output", output, "--optimizer", optimizer, "--memory", here / (optimizer + ".memory"))
     for flags, text in ((["--optimizer", "ridge", "--neighbours", "2"], "belong to --optimizer knn"),
