@@ -42,7 +42,7 @@ ROWS = [
      [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION"], 0),
     (f"{LITE0}, the least: inference and training of the last layer, CPU",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "SELECTION"], 530),
-    (f"{LITE0}, the least: inference, CPU", [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, "SELECTION"], 0),
+    (f"{LITE0}, the least: inference, CPU", [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, "SELECTION"], 360),
 ]
 
 
