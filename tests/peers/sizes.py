@@ -37,7 +37,7 @@ ROWS = [
      [*BARE, *LAST, *ONE_SET, "SELECTION"], 0),
     (f"{LITE0}: inference and training of the last layer, CPU, all loops", [*BARE, *CPU, *LAST, "SELECTION"], 0),
     (f"{LITE0}: the same, loops of ARMv8.0 alone", [*BARE, *CPU, *LAST, *ONE_SET, "SELECTION"], 660),
-    (f"{LITE0}: inference, CPU, loops of ARMv8.0 alone", [*BARE, *CPU, *RUN, *ONE_SET, "SELECTION"], 0),
+    (f"{LITE0}: inference, CPU, loops of ARMv8.0 alone", [*BARE, *CPU, *RUN, *ONE_SET, "SELECTION"], 440),
     (f"{LITE0}, the least: inference and training of the last layer, OpenCL",
      [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION"], 0),
     (f"{LITE0}, the least: inference and training of the last layer, CPU",
