@@ -39,7 +39,7 @@ ROWS = [
     (f"{LITE0}: the same, loops of ARMv8.0 alone", [*BARE, *CPU, *LAST, *ONE_SET, "SELECTION"], 660),
     (f"{LITE0}: inference, CPU, loops of ARMv8.0 alone", [*BARE, *CPU, *RUN, *ONE_SET, "SELECTION"], 440),
     (f"{LITE0}, the least: inference and training of the last layer, OpenCL",
-     [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION"], 0),
+     [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION"], 710),
     (f"{LITE0}, the least: inference and training of the last layer, CPU",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "SELECTION"], 530),
     (f"{LITE0}, the least: inference, CPU", [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, "SELECTION"], 360),
