@@ -141,6 +141,7 @@ set(TEST_SOURCES
   runtime/plan/partition_test.cc
   runtime/plan/pin_test.cc
   runtime/plan/bands_test.cc
+  runtime/plan/gpu_launches_test.cc
   runtime/plan/gpu_pairs_test.cc
   runtime/plan/gpu_segment_test.cc
   runtime/plan/tune_segment_test.cc
@@ -256,8 +257,9 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/depthwise_pointwise_test.cc
     runtime/backend/opencl/device_test.cc
     runtime/backend/opencl/fault_test.cc
-    runtime/backend/opencl/gpu_programs_test.cc
+    runtime/backend/opencl/fold_test.cc
     runtime/backend/opencl/fully_connected_test.cc
+    runtime/backend/opencl/gpu_programs_test.cc
     runtime/backend/opencl/integer_test.cc
     runtime/backend/opencl/kernels_test.cc
     runtime/backend/opencl/limits_test.cc
@@ -269,6 +271,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/session_fault_test.cc
     runtime/backend/opencl/small_model.cc
     runtime/backend/opencl/special_values_test.cc
+    runtime/backend/opencl/stages_test.cc
     runtime/backend/opencl/stream_test.cc
     runtime/backend/opencl/support.cc
     runtime/backend/opencl/tune_table_test.cc

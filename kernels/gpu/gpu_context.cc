@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/gpu/gpu_rounding.h"
+#include "kernels/gpu/stages.h"
 
 namespace topwork {
 GpuProgram::GpuProgram() = default;
@@ -15,8 +16,6 @@ GpuProgram::GpuProgram(GpuProgram&&) noexcept = default;
 GpuProgram& GpuProgram::operator=(GpuProgram&&) noexcept = default;
 GpuProgram::GpuProgram(const GpuProgram&) = default;
 GpuProgram& GpuProgram::operator=(const GpuProgram&) = default;
-
-namespace {
 
 // Work-groups of 64. Left to themselves drivers take whatever divides the sizes: groups of one item
 // where they are prime. PoCL compiles a kernel anew for every form, so a form other than the usual
@@ -38,8 +37,6 @@ void ChooseGroups(Launch* launch) {
     launch->global[i] = RoundUp(launch->global[i], launch->local[i]);
   }
 }
-
-}  // namespace
 
 GpuContext::GpuContext(const OpParams& params, const OpState* state,
                        std::vector<const TensorView*> inputs, std::vector<TensorView> outputs,
@@ -294,6 +291,8 @@ void GpuContext::Add(const char* program, KernelName kernel, std::vector<LaunchA
   launch.global[0] = static_cast<size_t>(x);
   launch.global[1] = static_cast<size_t>(y);
   launch.global[2] = static_cast<size_t>(z);
+  launch.work.items = x * y * z;
+  launch.work.loads = static_cast<double>(launch.work.items);
   ChooseGroups(&launch);
   program_->launches.push_back(std::move(launch));
 }
@@ -307,6 +306,16 @@ void GpuContext::AddGroups(const char* program, KernelName kernel, std::vector<L
   launch.local[0] = local;
   launch.local[1] = launch.local[2] = 1;
   launch.local_is_hint = false;
+  launch.work.items = static_cast<int64_t>(local) * x * y * z;
+  launch.work.loads = static_cast<double>(launch.work.items);
+}
+
+void GpuContext::TakesSteps(int64_t steps, double loads, double multiply_adds) {
+  LaunchWork& work = program_->launches.back().work;
+  const double rounds = static_cast<double>(work.items) * static_cast<double>(steps);
+  work.steps = steps;
+  work.loads = rounds * loads;
+  work.multiply_adds = rounds * multiply_adds;
 }
 
 void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k) {
@@ -316,6 +325,39 @@ void GpuContext::AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t 
        LaunchArgument::Int(static_cast<int32_t>(k))},
       n, m);
   program_->launches.back().kind = Launch::Kind::kGemm;
+}
+
+void GpuContext::TakesStages(int64_t columns) {
+  Launch& launch = program_->launches.back();
+  const int block = output_formats_[0].is_bytes ? real_outputs_[0] : output_blocks_[0];
+  for (size_t i = 0; i < launch.arguments.size(); ++i) {
+    const LaunchArgument& argument = launch.arguments[i];
+    if (argument.kind != LaunchArgument::Kind::kBuffer || argument.buffer != block) continue;
+    launch.output = static_cast<int>(i);
+    launch.columns = columns;
+  }
+}
+
+void GpuContext::TakesScale(size_t argument, int64_t columns) {
+  program_->launches.back().scaled = static_cast<int>(argument);
+  program_->launches.back().scaled_columns = columns;
+}
+
+void GpuContext::AddMap(int from, int to, int64_t n, int64_t columns, const LaunchStage& stage,
+                        int other, float lo, float hi) {
+  if (other >= 0) Touch(other);
+  Add("elementwise", "elementwise",
+      {LaunchArgument::Buffer(from), LaunchArgument::Buffer(to), LaunchArgument::Int(0),
+       LaunchArgument::Int(0)},
+      n);
+  Launch& launch = program_->launches.back();
+  launch.output = 1;
+  launch.columns = columns;
+  launch.n_elements = n;
+  AddStage(stage, other, lo, hi, &launch);
+  FitMap(&launch);
+  launch.work.steps = 1;
+  launch.work.loads = static_cast<double>(n * (other >= 0 ? 2 : 1));
 }
 
 void GpuContext::TakesOptions(const std::string& options) {

@@ -98,11 +98,28 @@ class GpuContext {
   void TakesFormat(const GpuFormat& format);
   // The launch added last takes integers of this type.
   void TakesType(KernelType type) { program_->launches.back().type = type; }
+  // A group of it may have fewer items, down to kLeastShrunkGroup.
+  void TakesSmallerGroups() { program_->launches.back().local_shrinks = true; }
+  // Each of its work-items takes so many steps, and in each loads so many elements and does so many
+  // multiply-adds. Without this call: one step that loads one element.
+  void TakesSteps(int64_t steps, double loads, double multiply_adds = 0.0);
+  // So many of its work-items have something to do, where rounding to groups is not all that idles.
+  void TakesItems(int64_t items) { program_->launches.back().work.items = items; }
   // It is compiled with more defines, each of which begins with a space.
   void TakesOptions(const std::string& options);
   // Rows of its tensors have so many elements: where both are multiples of four, it is compiled to
   // load and store aligned fours.
   void TakesRows(int64_t size, int64_t other);
+
+  // The launch added last writes output 0, whose rows have so many elements, by tw_finish: it may take
+  // stages.
+  void TakesStages(int64_t columns);
+  // It can multiply the rows of `argument`, of so many elements, by a row.
+  void TakesScale(size_t argument, int64_t columns);
+  // A launch of nothing but a stage: from n elements to as many, in rows of `columns`. `other`: its
+  // second operand, −1: it has none; lo and hi: bounds of the result, or lo the function's parameter.
+  void AddMap(int from, int to, int64_t n, int64_t columns, const LaunchStage& stage, int other,
+              float lo, float hi);
 
   // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
   void AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k);

@@ -74,6 +74,22 @@ struct LaunchArgument {
   }
 };
 
+// What a launch asks of a device, as far as its kernel's text says: before caches, without what
+// compilers do.
+struct LaunchWork {
+  int64_t items = 0;           // work-items that have something to do
+  int64_t steps = 1;           // rounds of the loops of an item, one after the other
+  double loads = 0.0;          // elements that all items load
+  double multiply_adds = 0.0;  // of all items
+};
+
+// One more step for each element, which a launch takes before it stores its results
+// (gpu/stages.clh). Literals.
+struct LaunchStage {
+  const char* form = "";      // where the second operand lies: "row"
+  const char* function = "";  // "TW_MUL"
+};
+
 struct Launch {
   enum class Kind : uint8_t {
     kKernel,
@@ -90,6 +106,16 @@ struct Launch {
   size_t global[3] = {1, 1, 1};  // work-items
   size_t local[3] = {0, 0, 0};   // of one work-group; all 0: the driver chooses
   bool local_is_hint = false;    // a device that allows fewer items in a group may choose, too
+  bool local_shrinks = false;    // it gets as many groups of half, a quarter ... of the items
+  LaunchWork work;
+  // A launch that may take stages (stages.h), else −1: which of its arguments it writes. Three
+  // arguments for each stage end the list. `columns`: of the output's rows.
+  int output = -1;
+  int64_t columns = 0;
+  std::vector<LaunchStage> stages;
+  int64_t n_elements = 0;  // of a launch that does nothing but stages on argument 0; else 0
+  int scaled = -1;  // which argument's rows of `scaled_columns` it can multiply by a row; −1: none
+  int64_t scaled_columns = 0;
 
   // The kernel's name in its program: "conv_2d_f16_4x8".
   std::string Entry() const {
@@ -100,13 +126,28 @@ struct Launch {
     return entry.insert(entry.size() - end.size(), type_name);
   }
   // What the program is compiled with.
-  std::string Defines() const { return TypeDefine(type) + options; }
+  std::string Defines() const {
+    std::string defines = TypeDefine(type) + options;
+    for (size_t i = 0; i < stages.size(); ++i) {
+      const std::string number = std::to_string(i + 1);
+      defines += " -DTW_STAGE" + number + "=" + stages[i].function;
+      defines += " -DTW_FORM" + number + "=" + stages[i].form;
+    }
+    return defines;
+  }
+  bool is_map() const { return n_elements > 0; }
 };
+
+// The fewest items to which a group shrinks.
+constexpr size_t kLeastShrunkGroup = 16;
 
 // Rounds up to a multiple, as global sizes must be of local ones.
 constexpr size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
+
+// Work-groups of 64 in four forms, for the sizes in `global`, which are rounded up to them.
+void ChooseGroups(Launch* launch);
 
 }  // namespace topwork
 

@@ -171,6 +171,14 @@ void AddStepRows(const std::string& number, const Json& step, bool on_device, Ta
   }
 }
 
+void AddLaunchRow(const std::string& op, const std::string& what, const Json& work, Table* table) {
+  char idle[16];
+  std::snprintf(idle, sizeof(idle), "%.0f %%", 100.0 * work["waste"].get<double>());
+  const auto count = [&](const char* key) { return std::to_string(work[key].get<int64_t>()); };
+  table->Row(
+      {op, what, count("items"), idle, count("steps"), count("loads"), count("multiply_adds")});
+}
+
 // The steps of the plan, or of a subgraph of it: then `prefix` is its number and a colon. Under a
 // step come the operators that are parts of it, and the subgraphs that it calls.
 void AddSteps(const Json& steps, const std::string& prefix, Table* table) {
@@ -187,6 +195,34 @@ void AddSteps(const Json& steps, const std::string& prefix, Table* table) {
   }
 }
 
+// One line for each launch on a device, under the operator's name.
+void AddLaunchRows(const Json& steps, Table* table) {
+  for (const Json& step : steps) {
+    if (step.contains("launches")) {
+      std::string op = step["op"].get<std::string>();
+      for (const Json& launch : step["launches"]) {
+        AddLaunchRow(op, launch["kernel"].get<std::string>(), launch, table);
+        op.clear();
+      }
+    }
+    if (step.contains("parts")) AddLaunchRows(step["parts"], table);
+    if (!step.contains("subgraphs")) continue;
+    for (const Json& callee : step["subgraphs"]) AddLaunchRows(callee["steps"], table);
+  }
+}
+
+// What the plan asks of the device, launch by launch.
+void PrintLaunches(const Json& plan) {
+  const Json& total = plan["device_work"];
+  const int64_t n = total["launches"].get<int64_t>();
+  if (n == 0) return;
+  std::printf("\n");
+  Table table({"operator", "launch", ">work-items", ">idle", ">steps", ">loads", ">multiply-adds"});
+  AddLaunchRows(plan["steps"], &table);
+  AddLaunchRow("all", std::to_string(n) + " launches", total, &table);
+  table.Print(2);
+}
+
 // The plan: the steps, those of subgraphs as "2:0", the first of subgraph 2.
 void PrintPlan(const Json& plan) {
   std::printf("\n");
@@ -194,6 +230,7 @@ void PrintPlan(const Json& plan) {
       {">step", "operator", "kernel", "backend", ">tasks", "output", "place", "fused, reason"});
   AddSteps(plan["steps"], "", &table);
   table.Print(2);
+  PrintLaunches(plan);
   const int n_threads = plan["n_threads"].get<int>();
   std::printf("\n  %d %s: %s\n", n_threads, n_threads == 1 ? "thread" : "threads",
               plan["threads_reason"].get<std::string>().c_str());

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "runtime/plan/gpu_pairs.h"
+#include "runtime/plan/join_launches.h"
 #include "runtime/plan/memory.h"
 #include "runtime/plan/prepare.h"
 #include "runtime/plan/tune_segment.h"
@@ -28,20 +30,41 @@ std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
   return views;
 }
 
-// Op i of a segment as the plan shows it. Paired: shown together with op i - 1, without the value
-// between them.
-Step MakePart(const WorkGraph& graph, size_t i, bool paired) {
-  const WorkOp& work = graph.ops[i];
-  Step part = StepOf(work);
-  if (!paired) return part;
-  const WorkOp& first = graph.ops[i - 1];
-  part.inputs.erase(part.inputs.begin());
-  part.inputs.insert(part.inputs.begin(), first.op.inputs.begin(), first.op.inputs.end());
-  part.fused = first.op.name();
-  for (const std::string& more : {first.fused, work.fused}) {
-    if (!more.empty()) part.fused += ", " + more;
+// Operators of a segment that are shown as one.
+struct Part {
+  std::vector<size_t> ops;  // in order; the last one makes the outputs
+  size_t lead = 0;          // the one that is shown
+};
+
+Step MakePart(const WorkGraph& graph, const Part& part) {
+  Step step = StepOf(graph.ops[part.lead]);
+  if (part.ops.size() == 1) return step;
+  std::set<int> inside;
+  step.inputs.clear();
+  step.fused.clear();
+  for (const size_t i : part.ops) {
+    const Op& op = graph.ops[i].op;
+    for (const int v : op.inputs) {
+      if (inside.count(v) == 0) step.inputs.push_back(v);
+    }
+    inside.insert(op.outputs.begin(), op.outputs.end());
+    const std::string name = i == part.lead ? "" : op.name();
+    for (const std::string& more : {name, graph.ops[i].fused}) {
+      if (!more.empty()) step.fused += (step.fused.empty() ? "" : ", ") + more;
+    }
   }
-  return part;
+  step.outputs = graph.ops[part.ops.back()].op.outputs;
+  return step;
+}
+
+// The launches of the program's part k.
+void AddLaunches(const GpuProgram& program, size_t k, Step* part) {
+  const size_t begin = k == 0 ? 0 : static_cast<size_t>(program.part_ends[k - 1]);
+  for (size_t i = begin; i < static_cast<size_t>(program.part_ends[k]); ++i) {
+    const Launch& launch = program.launches[i];
+    const size_t started = launch.global[0] * launch.global[1] * launch.global[2];
+    part->launches.push_back({launch.Entry(), static_cast<int64_t>(started), launch.work});
+  }
 }
 
 class SegmentPlanner {
@@ -57,30 +80,26 @@ class SegmentPlanner {
   Status Plan() {
     for (size_t i = begin_; i < end_; ++i) {
       TW_ASSIGN_OR_RETURN(const bool paired, AddPair(i));
-      if (paired) ++i;
+      Part part;
+      if (paired) part.ops.push_back(i++);
       if (!paired) TW_RETURN_IF_ERROR(AddOp(graph_.ops[i]));
-      parts_.push_back({i, paired});
+      part.ops.push_back(i);
+      part.lead = i;
+      parts_.push_back(std::move(part));
       program_.part_ends.push_back(static_cast<int>(program_.launches.size()));
     }
-    if (program_.error_block >= 0) KeepToTheEnd(program_.error_block);
     for (size_t i = begin_; i < end_; ++i) {
       for (int v : graph_.ops[i].op.outputs) {
         if (v < 0 || !ReadOutside(v)) continue;
         outputs_.push_back(v);
         program_.outputs.push_back(blocks_[v]);
         program_.output_formats.push_back(FormatOf(v));
-        KeepToTheEnd(blocks_[v]);
       }
     }
+    JoinParts(JoinLaunches(&program_));
     PlaceBlocks();
     return Status::Ok();
   }
-
-  // The operator, or the second of two that are one launch.
-  struct Part {
-    size_t op;
-    bool paired;
-  };
 
   GpuProgram program_;
   std::vector<int> inputs_, outputs_;
@@ -94,9 +113,23 @@ class SegmentPlanner {
     return format;
   }
 
-  void KeepToTheEnd(int b) {
-    GpuBlock& block = program_.blocks[static_cast<size_t>(b)];
-    block.last = std::max(block.last, static_cast<int>(program_.launches.size()));
+  // Parts that others compute now are shown with these.
+  void JoinParts(const std::vector<JoinedPart>& joined) {
+    std::vector<Part> parts;
+    std::vector<int> ends;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      if (joined[p].into != static_cast<int>(p)) continue;
+      Part part;
+      for (size_t k = 0; k < parts_.size(); ++k) {
+        if (joined[k].into != static_cast<int>(p)) continue;
+        part.ops.insert(part.ops.end(), parts_[k].ops.begin(), parts_[k].ops.end());
+        if (joined[k].leads) part.lead = parts_[k].lead;
+      }
+      parts.push_back(std::move(part));
+      ends.push_back(program_.part_ends[p]);
+    }
+    parts_ = std::move(parts);
+    program_.part_ends = std::move(ends);
   }
 
   // An input comes from the host before the first launch.
@@ -262,7 +295,7 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   step.where = "the GPU's part from " + graph.Where(graph.ops[begin].op);
   size_t first = 0;
   for (size_t k = 0; k < planner.parts_.size(); ++k) {
-    Step part = MakePart(graph, planner.parts_[k].op, planner.parts_[k].paired);
+    Step part = MakePart(graph, planner.parts_[k]);
     part.device = &device;
     const size_t last = static_cast<size_t>(program.part_ends[k]);
     // A launch that makes real numbers of bytes names no operator.
@@ -272,6 +305,7 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
     }
     if (first < last) part.variant = program.launches[first].kernel.name;
     first = last;
+    AddLaunches(program, k, &part);
     step.parts.push_back(std::move(part));
   }
   TW_ASSIGN_OR_RETURN(step.program, device.Load(std::move(program)));

@@ -114,6 +114,13 @@ struct PlannedCallee {
   std::shared_ptr<const Plan> plan;
 };
 
+// A launch on a device, as the plan shows it.
+struct PlannedLaunch {
+  std::string kernel;   // "gemm_f32_4x4"
+  int64_t started = 0;  // work-items, with those that rounding up to work-groups adds
+  LaunchWork work;
+};
+
 // An operator that the CPU runs, or a program of several that a device runs.
 struct Step {
   const Device* device = nullptr;                // null: the CPU
@@ -132,8 +139,9 @@ struct Step {
   std::string fused;          // what was fused into it: "RELU6, PAD"
   // The operators of the program, in order, each with what its own step would show.
   std::vector<Step> parts;
-  size_t gpu_bytes = 0;                // device memory of the parts
-  std::vector<PlannedCallee> callees;  // in the order of PrepareContext::PlanCallee
+  size_t gpu_bytes = 0;                 // device memory of the parts
+  std::vector<PlannedLaunch> launches;  // of a part on a device
+  std::vector<PlannedCallee> callees;   // in the order of PrepareContext::PlanCallee
   int file_index = -1;
   std::string inside;  // see Op::inside
   std::string where;   // "operator #12 CONV_2D (output 'block1/conv')", for messages
@@ -175,6 +183,13 @@ struct Plan {
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
                                               const PlanOptions& options);
+
+// All launches of a run on devices. The largest of `steps` is kept, the other figures are sums.
+struct LaunchTotals {
+  int64_t n = 0, started = 0;
+  LaunchWork work;
+};
+LaunchTotals TotalsOf(const Plan& plan);
 
 // The plan as a table for people and as JSON for programs: operator, backend, variant, shape, arena
 // offset, what was fused, the reason of any fallback. `note`: a line about the whole. `threads`: of

@@ -1,4 +1,6 @@
 // PrintPlan and PlanToJson: the plan for people and for programs.
+#include <algorithm>
+
 #include "runtime/base/json.h"
 #include "runtime/plan/op_work.h"
 #include "runtime/plan/plan.h"
@@ -20,6 +22,53 @@ std::string Place(const Plan& plan, int v) {
       "@" + std::to_string(root.arena_offset + static_cast<int64_t>(value.root_offset));
   if (value.root != v) text += " (shares '" + root.name + "')";
   return text;
+}
+
+// The share of the work-items that only fill work-groups up.
+double WasteOf(int64_t started, int64_t items) {
+  return started > 0 ? 1.0 - static_cast<double>(items) / static_cast<double>(started) : 0.0;
+}
+
+void WriteWork(int64_t started, const LaunchWork& work, JsonWriter* json) {
+  const auto integer = [&](const char* key, double value) {
+    json->Key(key);
+    json->Int(static_cast<int64_t>(value));
+  };
+  integer("items", static_cast<double>(work.items));
+  json->Key("waste");
+  json->Double(WasteOf(started, work.items));
+  integer("steps", static_cast<double>(work.steps));
+  integer("loads", work.loads);
+  integer("multiply_adds", work.multiply_adds);
+}
+
+void WriteLaunches(const Step& part, JsonWriter* json) {
+  json->Key("launches");
+  json->BeginArray();
+  for (const PlannedLaunch& launch : part.launches) {
+    json->BeginObject();
+    json->Key("kernel");
+    json->String(launch.kernel);
+    WriteWork(launch.started, launch.work, json);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void AddTotals(const Plan& plan, LaunchTotals* totals) {
+  for (const Step& step : plan.steps) {
+    for (const Step& part : step.parts) {
+      for (const PlannedLaunch& launch : part.launches) {
+        ++totals->n;
+        totals->started += launch.started;
+        totals->work.items += launch.work.items;
+        totals->work.steps = std::max(totals->work.steps, launch.work.steps);
+        totals->work.loads += launch.work.loads;
+        totals->work.multiply_adds += launch.work.multiply_adds;
+      }
+    }
+    for (const PlannedCallee& callee : step.callees) AddTotals(*callee.plan, totals);
+  }
 }
 
 void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
@@ -68,6 +117,7 @@ void WriteStep(const Plan& plan, const Step& step, JsonWriter* json) {
   json->EndArray();
   json->Key("inside");
   json->String(step.inside);
+  if (!step.launches.empty()) WriteLaunches(step, json);
   if (!step.callees.empty()) {
     json->Key("subgraphs");
     json->BeginArray();
@@ -135,6 +185,13 @@ void PrintSteps(const Plan& plan, const std::string& indent, std::string* text) 
 
 }  // namespace
 
+LaunchTotals TotalsOf(const Plan& plan) {
+  LaunchTotals totals;
+  totals.work.steps = 0;
+  AddTotals(plan, &totals);
+  return totals;
+}
+
 std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadChoice* threads) {
   std::string text = note.empty() ? "" : note + "\n";
   text += StrFormat("{:>4} {:<24} {:<7} {:<20} {:>5} {:<20} {:<28} {}\n", "step", "operator",
@@ -154,6 +211,14 @@ std::string PrintPlan(const Plan& plan, const std::string& note, const ThreadCho
   if (!plan.half_note.empty()) text += plan.half_note + "\n";
   if (plan.state_bytes > 0) text += StrFormat("variables {} bytes\n", plan.state_bytes);
   if (plan.gpu_bytes > 0) text += StrFormat("on the device {} bytes\n", plan.gpu_bytes);
+  const LaunchTotals totals = TotalsOf(plan);
+  if (totals.n > 0) {
+    text += StrFormat(
+        "{} launches of {} work-items, {:.1f} % idle; {:.0f} loads, {:.0f} "
+        "multiply-adds, {} steps one after the other at most\n",
+        totals.n, totals.work.items, 100.0 * WasteOf(totals.started, totals.work.items),
+        totals.work.loads, totals.work.multiply_adds, totals.work.steps);
+  }
   if (plan.estimated_cpu_ns > 0) {
     text += StrFormat("estimated {:.3f} ms, on the CPU alone {:.3f} ms\n", plan.estimated_ns / 1e6,
                       plan.estimated_cpu_ns / 1e6);
@@ -188,6 +253,13 @@ std::string PlanToJson(const Plan& plan, const std::string& note, const ThreadCh
   bytes("n_deferred", plan.deferred.size());
   bytes("estimated_ns", static_cast<size_t>(plan.estimated_ns));
   bytes("estimated_cpu_ns", static_cast<size_t>(plan.estimated_cpu_ns));
+  const LaunchTotals totals = TotalsOf(plan);
+  json.Key("device_work");
+  json.BeginObject();
+  json.Key("launches");
+  json.Int(totals.n);
+  WriteWork(totals.started, totals.work, &json);
+  json.EndObject();
   json.Key("steps");
   json.BeginArray();
   for (const Step& step : plan.steps) WriteStep(plan, step, &json);

@@ -11,6 +11,7 @@ set(PLAN_SOURCES
   gpu_memory.cc
   gpu_pairs.cc
   gpu_segment.cc
+  join_launches.cc
   assign_devices.cc
   order.cc
   device_cost.cc

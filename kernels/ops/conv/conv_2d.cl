@@ -15,12 +15,12 @@
 #define TW_CONV_KERNEL(pixels, channels) TW_KERNEL_FOR(conv_2d, TW_BLOCK_OF(pixels, channels))
 
 // Four channels, of which `left` lie inside the tensor.
-inline void tw_conv_2d_store(tw_in residual, tw_out output, int at, int left, int has_residual,
-                             float4 v, float lo, float hi) {
+inline void tw_conv_2d_store(tw_in residual, tw_out output, int at, int column, int left,
+                             int has_residual, float4 v, float lo, float hi TW_TAIL) {
   const int n = min(4, left);
   if (n <= 0) return;
   if (has_residual) v += tw_load_part(residual, at, n);
-  tw_store_part(output, at, n, tw_clamp4(v, lo, hi));
+  tw_finish(output, at, column, n, tw_clamp4(v, lo, hi));
 }
 
 TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
@@ -28,7 +28,7 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
     tw_out restrict output, int in_h, int in_w, int in_c, int out_h, int out_w, int out_c,
     int group_in, int group_out,  // channels of a group
     int filter_h, int filter_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
-    int pad_top, int pad_left, int has_residual, int n_rows, float lo, float hi) {
+    int pad_top, int pad_left, int has_residual, int n_rows, float lo, float hi TW_TAIL) {
   const int blocks = (group_out + TW_CHANNELS - 1) / TW_CHANNELS, wide = blocks * TW_CHANNELS;
   const int g = (int)get_global_id(0) / blocks;
   const int oc = ((int)get_global_id(0) - g * blocks) * TW_CHANNELS;
@@ -106,8 +106,8 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
       float4 total = sum[p][f][0];
 #pragma unroll
       for (int s = 1; s < TW_SUMS; ++s) total += sum[p][f][s];
-      tw_conv_2d_store(residual, output, at + 4 * f, group_out - oc - 4 * f, has_residual,
-                       total, lo, hi);
+      tw_conv_2d_store(residual, output, at + 4 * f, g * group_out + oc + 4 * f,
+                       group_out - oc - 4 * f, has_residual, total, lo, hi TW_PASS);
     }
   }
 }

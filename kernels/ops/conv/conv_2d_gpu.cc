@@ -83,8 +83,12 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
   AddTaps(context, window, &args);
   context.Add("conv_2d", {block.variant, block.assumption}, std::move(args), grid.channels,
               grid.pixels, grid.rows);
+  context.TakesSteps(filter[1] * filter[2] * Fours(filter[3]),
+                     static_cast<double>(4 * block.pixels + 16 * block.fours),
+                     static_cast<double>(16 * block.pixels * block.fours));
   context.TakesOptions(ConvBlockOptions(block.pixels, block.fours * 4));
   context.TakesRows(filter[3], filter[0] / groups);
+  context.TakesStages(filter[0]);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ TW_KERNEL(depthwise_conv_2d)(tw_in restrict input, tw_in restrict filter, tw_in 
                              int in_c, int out_h, int out_w, int out_c, int multiplier,
                              int filter_h, int filter_w, int stride_h, int stride_w,
                              int dilation_h, int dilation_w, int pad_top, int pad_left,
-                             int has_residual, int n_rows, float lo, float hi) {
+                             int has_residual, int n_rows, float lo, float hi TW_TAIL) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
@@ -27,5 +27,5 @@ TW_KERNEL(depthwise_conv_2d)(tw_in restrict input, tw_in restrict filter, tw_in 
   }
   const int at = (row * out_w + x) * out_c + c;
   if (has_residual) sum += tw_load_part(residual, at, n);
-  tw_store_part(output, at, n, tw_clamp4(sum, lo, hi));
+  tw_finish(output, at, c, n, tw_clamp4(sum, lo, hi));
 }

@@ -62,6 +62,10 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
                        " -DTW_STRIDE=" + std::to_string(kernel.stride) +
                        " -DTW_PIXELS=" + std::to_string(kernel.pixels));
   context.TakesRows(n, n);
+  const int64_t line = (kernel.pixels - 1) * kernel.stride + kernel.taps;
+  context.TakesSteps(kernel.taps, static_cast<double>(4 * (line + kernel.taps)),
+                     static_cast<double>(4 * kernel.taps * kernel.pixels));
+  context.TakesStages(n);
 }
 
 void AddDepthwise(GpuContext& context, const Window& window) {
@@ -76,6 +80,8 @@ void AddDepthwise(GpuContext& context, const Window& window) {
               in[0] * window.h.out);
   if (out_c != in[3]) context.TakesOptions(" -DTW_MULTIPLIED");
   context.TakesRows(out_c, out_c);
+  context.TakesSteps(window.h.filter * window.w.filter, 8, 4);
+  context.TakesStages(out_c);
 }
 
 }  // namespace

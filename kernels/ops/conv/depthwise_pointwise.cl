@@ -27,7 +27,7 @@ TW_KERNEL(depthwise_pointwise)(tw_in restrict input, tw_in restrict taps, tw_in 
                                int filter_w, int stride_h, int stride_w, int dilation_h,
                                int dilation_w, int pad_top, int pad_left, int tile_pixels,
                                int n_pixels, float mid_lo, float mid_hi, int has_residual,
-                               float lo, float hi) {
+                               float lo, float hi TW_TAIL) {
   __local float4 fours_of_tile[TW_TILE / 4];
   __local float* tile = (__local float*)fours_of_tile;
   const int id = (int)get_local_id(0);
@@ -75,7 +75,7 @@ TW_KERNEL(depthwise_pointwise)(tw_in restrict input, tw_in restrict taps, tw_in 
       if (first + quad * 4 + r >= n_pixels) continue;
       const int at = (first + quad * 4 + r) * out_c + column;
       if (has_residual) sum[r] += tw_load_part(residual, at, n);
-      tw_store_part(output, at, n, tw_clamp4(sum[r], lo, hi));
+      tw_finish(output, at, column, n, tw_clamp4(sum[r], lo, hi));
     }
   }
 }

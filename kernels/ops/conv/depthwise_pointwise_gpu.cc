@@ -79,6 +79,13 @@ void AddFused(GpuContext& depthwise, GpuContext& pointwise) {
   pointwise.AddGroups(kFused, kFused, std::move(args), kGroup, (n_pixels + tile - 1) / tile, 1);
   if (middle != in[3]) pointwise.TakesOptions(" -DTW_MULTIPLIED");
   pointwise.TakesRows(middle, out[3]);
+  const auto rounds = [&](int64_t fours) {
+    const int64_t items = static_cast<int64_t>(kGroup);
+    return (tile / 4 * fours + items - 1) / items;
+  };
+  const int64_t filters = rounds(Fours(middle)) * window.h.filter * window.w.filter;
+  pointwise.TakesSteps(filters + rounds(Fours(out[3])) * Fours(middle), 20, 16);
+  pointwise.TakesStages(out[3]);
 }
 
 }  // namespace

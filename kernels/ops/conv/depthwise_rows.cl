@@ -14,7 +14,7 @@ TW_ROWS_KERNEL(TW_TAPS, TW_STRIDE)(tw_in restrict input, tw_in restrict filter,
                                    tw_in restrict bias, tw_in restrict residual,
                                    tw_out restrict output, int in_h, int in_w, int n_channels,
                                    int out_h, int out_w, int pad_top, int pad_left,
-                                   int has_residual, int n_rows, float lo, float hi) {
+                                   int has_residual, int n_rows, float lo, float hi TW_TAIL) {
   const int c = (int)get_global_id(0) * 4;
   const int x0 = (int)get_global_id(1) * TW_PIXELS;
   const int row = (int)get_global_id(2);
@@ -56,6 +56,6 @@ TW_ROWS_KERNEL(TW_TAPS, TW_STRIDE)(tw_in restrict input, tw_in restrict filter,
     if (x0 + i >= out_w) continue;
     const int to = (row * out_w + x0 + i) * n_channels + c;
     if (has_residual) sum[i] += tw_load_part(residual, to, n);
-    tw_store_part(output, to, n, tw_clamp4(sum[i], lo, hi));
+    tw_finish(output, to, c, n, tw_clamp4(sum[i], lo, hi));
   }
 }

@@ -106,6 +106,8 @@ void AddIntegerDepthwise(GpuContext& context) {
   AddRange(context, &args);
   context.Add(kernel.program, {kernel.variant, kernel.assumption}, std::move(args), Fours(n),
               (w.w.out + kernel.pixels - 1) / kernel.pixels, n_rows);
+  const double pixels = kernel.pixels;
+  context.TakesSteps(w.h.filter * w.w.filter, 4.0 * (1.0 + pixels), 4.0 * pixels);
   context.TakesType(KernelType::kI8);
   context.TakesOptions(EndingOption(epilogues.ending));
   if (n == in[3]) context.TakesRows(n, n);

@@ -6,7 +6,7 @@ inline float tw_position(int i, float scale, int half_pixel, float offset) {
 
 TW_KERNEL(resize_bilinear)(tw_in input, tw_out output, int in_h, int in_w, int channels,
                            int out_h, int out_w, int n_rows, float scale_y, float scale_x,
-                           int half_pixel) {
+                           int half_pixel TW_TAIL) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
@@ -22,7 +22,7 @@ TW_KERNEL(resize_bilinear)(tw_in input, tw_out output, int in_h, int in_w, int c
                    tw_load_part(input, (bottom + x0) * channels + c, n) * (wy * (1.0f - wx)) +
                    tw_load_part(input, (top + x1) * channels + c, n) * ((1.0f - wy) * wx) +
                    tw_load_part(input, (bottom + x1) * channels + c, n) * (wy * wx);
-  tw_store_part(output, (row * out_w + x) * channels + c, n, v);
+  tw_finish(output, (row * out_w + x) * channels + c, c, n, v);
 }
 
 TW_KERNEL(resize_nearest)(tw_in input, tw_out output, int in_h, int in_w, int channels,

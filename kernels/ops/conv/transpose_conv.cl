@@ -9,7 +9,7 @@ TW_KERNEL(transpose_conv)(tw_in restrict input, tw_in restrict weights, tw_in re
                           tw_out restrict output, const __global int* restrict firsts, int in_h,
                           int in_w, int in_c, int out_h, int out_w, int out_c, int filter_w,
                           int stride_h, int stride_w, int pad_top, int pad_left, int n_rows,
-                          float lo, float hi) {
+                          float lo, float hi TW_TAIL) {
   const int oc = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
@@ -38,5 +38,5 @@ TW_KERNEL(transpose_conv)(tw_in restrict input, tw_in restrict weights, tw_in re
     }
   }
   sum += sum1 + sum2 + sum3;
-  tw_store_part(output, (row * out_w + x) * out_c + oc, min(4, out_c - oc), tw_clamp4(sum, lo, hi));
+  tw_finish(output, (row * out_w + x) * out_c + oc, oc, min(4, out_c - oc), tw_clamp4(sum, lo, hi));
 }

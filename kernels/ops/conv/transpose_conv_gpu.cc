@@ -60,6 +60,10 @@ Status PlanTransposeConv(GpuContext& context) {
                IntArg(w.pad), IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
               wide / 4, out[2], n_rows);
   context.TakesRows(in_c, out_c);
+  const int64_t met =
+      ((h.filter + h.stride - 1) / h.stride) * ((w.filter + w.stride - 1) / w.stride);
+  context.TakesSteps(met * ((in_c + 3) / 4), 20, 16);
+  context.TakesStages(out_c);
   return Status::Ok();
 }
 

@@ -110,7 +110,7 @@ TW_KERNEL(winograd_gemm)(tw_floats restrict v, tw_floats restrict u, __global fl
 TW_INLINE void tw_winograd_output(const int m, __constant const float* at, tw_floats from,
                                   tw_in bias, tw_in residual, tw_out output, int out_h, int out_w,
                                   int out_c, int tiles_h, int tiles_w, int has_residual,
-                                  int n_rows, float lo, float hi) {
+                                  int n_rows, float lo, float hi TW_TAIL) {
   const int n = m + 2;
   const int c = (int)get_global_id(0) * 4, tx = (int)get_global_id(1);
   const int z = (int)get_global_id(2), row = z / m, i = z - row * m;
@@ -135,7 +135,7 @@ TW_INLINE void tw_winograd_output(const int m, __constant const float* at, tw_fl
     float4 sum = start + TW_SUM(at + x * n);
     const int to = ((b * out_h + y) * out_w + tx * m + x) * out_c + c;
     if (has_residual) sum += tw_load_part(residual, to, part);
-    tw_store_part(output, to, part, tw_clamp4(sum, lo, hi));
+    tw_finish(output, to, c, part, tw_clamp4(sum, lo, hi));
   }
 }
 
@@ -143,15 +143,15 @@ TW_INLINE void tw_winograd_output(const int m, __constant const float* at, tw_fl
 TW_KERNEL_FOR(winograd_output, 2x2)(tw_floats restrict m, tw_in restrict bias,
                                     tw_in restrict residual, tw_out restrict output, int out_h,
                                     int out_w, int out_c, int tiles_h, int tiles_w,
-                                    int has_residual, int n_rows, float lo, float hi) {
+                                    int has_residual, int n_rows, float lo, float hi TW_TAIL) {
   tw_winograd_output(2, tw_a2, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
-                     has_residual, n_rows, lo, hi);
+                     has_residual, n_rows, lo, hi TW_PASS);
 }
 
 TW_KERNEL_FOR(winograd_output, 4x4)(tw_floats restrict m, tw_in restrict bias,
                                     tw_in restrict residual, tw_out restrict output, int out_h,
                                     int out_w, int out_c, int tiles_h, int tiles_w,
-                                    int has_residual, int n_rows, float lo, float hi) {
+                                    int has_residual, int n_rows, float lo, float hi TW_TAIL) {
   tw_winograd_output(4, tw_a4, m, bias, residual, output, out_h, out_w, out_c, tiles_h, tiles_w,
-                     has_residual, n_rows, lo, hi);
+                     has_residual, n_rows, lo, hi TW_PASS);
 }

@@ -105,12 +105,15 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
                IntArg(window.w.pad), IntArg(n_rows)},
               Fours(in[3]), sizes.tiles_w, n_rows * (row.tile + 2));
   context.TakesRows(in[3], out_c);
+  const int64_t side = row.tile + 2;
+  context.TakesSteps(side, static_cast<double>(4 * side), static_cast<double>(8 * side));
   const int m = scratch(sizes.out_wide);
   context.Add("winograd", "winograd_gemm",
               {BufferArg(v), BufferArg(filters), BufferArg(m), IntArg(sizes.n_tiles),
                IntArg(sizes.in_wide), IntArg(sizes.out_wide)},
               Fours(out_c), (sizes.n_tiles + kProductTiles - 1) / kProductTiles, sizes.positions);
   context.TakesRows(in[3], out_c);
+  context.TakesSteps(Fours(in[3]), 16.0 + 4.0 * kProductTiles, 16.0 * kProductTiles);
   float lo, hi;
   ActivationRange(context.params().activation, &lo, &hi);
   context.Add("winograd", {two ? "winograd_output_2x2" : "winograd_output_4x4", tile},
@@ -120,6 +123,8 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
                IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
               Fours(out_c), sizes.tiles_w, n_rows * row.tile);
   context.TakesRows(in[3], out_c);
+  context.TakesSteps(side, static_cast<double>(4 * side), static_cast<double>(8 * side));
+  context.TakesStages(out_c);
 }
 
 }  // namespace topwork

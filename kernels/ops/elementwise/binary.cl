@@ -1,41 +1,45 @@
-// Arithmetic of two tensors with broadcasting; `fn` is one of TW_BINARY_FUNCTIONS (functions.inc).
-//
-// `nest` as tw_nest_at of common.clh takes it.
+// Arithmetic of two tensors by itself, four neighbouring elements per work-item; `fn` is one of
+// TW_BINARY_FUNCTIONS (functions.inc). Behind another kernel, or in a chain, it is a stage
+// (gpu/common.clh).
 
-inline float tw_binary(int fn, float a, float b) {
-  switch (fn) {
-    case TW_ADD: return a + b;
-    case TW_SUB: return a - b;
-    case TW_MUL: return a * b;
-    case TW_DIV: return a / b;
-    case TW_MAXIMUM: return a > b ? a : b;
-    case TW_MINIMUM: return a < b ? a : b;
-    case TW_SQUARED_DIFFERENCE: return (a - b) * (a - b);
-    case TW_POW: return pow(a, b);
-    case TW_FLOOR_DIV: return floor(a / b);
-    case TW_FLOOR_MOD: {
-      const float r = fmod(a, b);
-      return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
-    }
-    case TW_ATAN2: return atan2(a, b);
-    case TW_PRELU: return a >= 0.0f ? a : a * b;
-    default: return NAN;
+// x has the output's shape. by_element, by_column: whether the other has an element for each, 1 or 0;
+// neither: it has one. is_left: it is the first operand. x: fours of columns; y: rows.
+TW_KERNEL_FOR(binary, rows)(tw_in x, tw_out y, int columns, int rows, tw_in other, float lo,
+                            float hi, int fn, int by_element, int by_column, int is_left) {
+  const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1);
+  if (column >= columns || row >= rows) return;
+  const int at = row * columns + column, n = min(4, columns - column);
+  const float4 v = tw_load_part(x, at, n);
+  float4 w;
+  if (by_element || by_column) {
+    w = tw_load_part(other, by_element ? at : column, n);
+  } else {
+    w = (float4)(tw_load(0, other));
   }
+  const float4 result = tw_binary4(fn, is_left ? w : v, is_left ? v : w);
+  tw_store_part(y, at, n, tw_clamp4(result, lo, hi));
 }
+
+// Both are broadcast, or one not along the last axis alone. `nest` as tw_nest_at of common.clh takes
+// it.
 
 TW_KERNEL(binary)(tw_in a, tw_in b, tw_out y, const __global int* nest, int rank, int n, int fn,
                   float lo, float hi) {
-  const int i = (int)get_global_id(0);
-  if (i >= n) return;
-  const int2 at = tw_nest_at(nest, rank, i);
-  const float v = tw_binary(fn, tw_load(at.x, a), tw_load(at.y, b));
-  tw_store(tw_clamp(v, lo, hi), i, y);
-}
-
-// Both inputs have the output's shape.
-TW_KERNEL_FOR(binary, same)(tw_in a, tw_in b, tw_out y, int n, int fn, float lo, float hi) {
-  const int i = (int)get_global_id(0);
-  if (i >= n) return;
-  const float v = tw_binary(fn, tw_load(i, a), tw_load(i, b));
-  tw_store(tw_clamp(v, lo, hi), i, y);
+  const int first = (int)get_global_id(0) * 4;
+  if (first >= n) return;
+  // Neighbours differ in the innermost dimension; where it ends, all are found anew.
+  const int inner = rank > 0 ? nest[rank - 1] : 1;
+  const int step_a = rank > 0 ? nest[2 * rank - 1] : 0, step_b = rank > 0 ? nest[3 * rank - 1] : 0;
+  int2 at = tw_nest_at(nest, rank, first);
+  int left = inner - (first - first / inner * inner);
+  for (int i = first; i < min(first + 4, n); ++i) {
+    if (left == 0) {
+      at = tw_nest_at(nest, rank, i);
+      left = inner;
+    }
+    const float v = tw_binary(fn, tw_load(at.x, a), tw_load(at.y, b));
+    tw_store(tw_clamp(v, lo, hi), i, y);
+    at += (int2)(step_a, step_b);
+    --left;
+  }
 }

@@ -15,19 +15,20 @@ Status PlanToInt(GpuContext& context, int64_t n) {
   if (from_real && to == DType::kInt64) return Unsupported("its results may be beyond int32");
   const int x = context.In(0), y = context.Out(0);
   if (to == DType::kBool) {
-    context.Add("cast", "cast_to_bool", {BufferArg(x), BufferArg(y), IntArg(n)}, n);
+    context.Add("cast", "cast_to_bool", {BufferArg(x), BufferArg(y), IntArg(n)}, (n + 3) / 4);
   } else if (from_real || is_wide) {
     QuantizedRange range = RangeOf(to);
     if (is_wide) {
       range = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
     }
     context.Add("cast", "cast_to_int",
-                {BufferArg(x), BufferArg(y), IntArg(n), IntArg(range.lo), IntArg(range.hi)}, n);
+                {BufferArg(x), BufferArg(y), IntArg(n), IntArg(range.lo), IntArg(range.hi)},
+                (n + 3) / 4);
   } else {
     context.Add("cast", "cast_wrap",
                 {BufferArg(x), BufferArg(y), IntArg(n), IntArg(32 - DTypeBits(to)),
                  IntArg(to != DType::kUInt8)},
-                n);
+                (n + 3) / 4);
     context.TakesType(KernelType::kI32);
     return Status::Ok();
   }
@@ -49,7 +50,7 @@ Status PlanCast(GpuContext& context) {
   }
   if (!to.is_real) return PlanToInt(context, n);
   context.Add("cast", "cast_to_real",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n)}, n);
+              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n)}, (n + 3) / 4);
   return Status::Ok();
 }
 
@@ -70,7 +71,7 @@ Status PlanQuantize(GpuContext& context) {
   context.Add("cast", "quantize",
               {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(n),
                FloatArg(format.scale), StepsArg(range.lo, format), StepsArg(range.hi, format)},
-              n);
+              (n + 3) / 4);
   return Status::Ok();
 }
 

@@ -45,7 +45,7 @@ bool AddIntegerLookup(GpuContext& context) {
   context.Add(
       kProgram, "integer_lookup",
       {BufferArg(context.InBytes(0)), BufferArg(context.OutBytes(0)), BufferArg(table), IntArg(n)},
-      n);
+      (n + 3) / 4);
   context.TakesType(KernelType::kI8);
   return true;
 }
@@ -67,7 +67,7 @@ bool AddIntegerBinary(GpuContext& context, BinaryFn fn) {
        BufferArg(context.Table({table.data(), table.size()})),
        BufferArg(BinaryParamTable(context, state.params)), IntArg(nest.rank), IntArg(n),
        EnumArg(fn), SignArg(context)},
-      n);
+      (n + 3) / 4);
   context.TakesType(KernelType::kI8);
   return true;
 }

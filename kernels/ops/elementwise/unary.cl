@@ -1,4 +1,5 @@
-// Functions of one tensor; `fn` is one of TW_UNARY_FUNCTIONS (functions.inc).
+// A function of one tensor by itself, four elements per work-item; `fn` is one of TW_UNARY_FUNCTIONS
+// (functions.inc). Behind another kernel, or in a chain, it is a stage (gpu/common.clh).
 
 inline float tw_unary(int fn, float x, float alpha) {
   switch (fn) {
@@ -9,8 +10,10 @@ inline float tw_unary(int fn, float x, float alpha) {
   }
 }
 
-TW_KERNEL(unary)(tw_in x, tw_out y, int n, int fn, float alpha) {
-  const int i = (int)get_global_id(0);
+TW_KERNEL(unary)(tw_in x, tw_out y, int n, float alpha, int fn) {
+  const int i = (int)get_global_id(0) * 4, part = min(4, n - i);
   if (i >= n) return;
-  tw_store(tw_unary(fn, tw_load(i, x), alpha), i, y);
+  const float4 v = tw_load_part(x, i, part);
+  tw_store_part(y, i, part, (float4)(tw_unary(fn, v.x, alpha), tw_unary(fn, v.y, alpha),
+                                     tw_unary(fn, v.z, alpha), tw_unary(fn, v.w, alpha)));
 }

@@ -20,12 +20,25 @@ void AddStridedCopy(GpuContext& context, const StridedCopy& copy, int64_t bytes,
     n *= loop.n;
   }
   const int64_t rank = static_cast<int64_t>(table.size()) / 3;
-  if (table.empty()) table.push_back(0);
-  context.Add("strided_copy", "strided_copy",
+  bool by_fours = false;
+  if (table.empty()) {
+    table.push_back(0);
+  } else {
+    int32_t* inner = table.data() + table.size() - 3;
+    by_fours = inner[0] % 4 == 0 && inner[1] == 1 && inner[2] == 1;
+    if (by_fours) {
+      inner[0] /= 4;
+      inner[1] = inner[2] = 4;
+      n /= 4;
+    }
+  }
+  context.Add("strided_copy",
+              {by_fours ? "strided_copy_fours" : "strided_copy", by_fours ? "fours" : ""},
               {BufferArg(from), BufferArg(to),
                BufferArg(context.Table({table.data(), table.size()})), IntArg(rank), IntArg(n),
                IntArg(copy.src_offset() / bytes), IntArg(copy.dst_offset() / bytes)},
               n);
+  context.TakesSteps(1, by_fours ? 4 : 1);
   context.TakesFormat(context.output_format(0));
 }
 
@@ -106,7 +119,7 @@ Status AddFill(GpuContext& context, const TensorView* value) {
       ReadReals(*value, {}, &number);
     }
     context.Add("strided_copy", "fill", {BufferArg(context.Out(0)), IntArg(n), FloatArg(number)},
-                n);
+                (n + 3) / 4);
     context.TakesFormat(context.output_format(0));
     return Status::Ok();
   }

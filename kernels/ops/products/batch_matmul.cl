@@ -7,7 +7,7 @@
 #define TW_MATRICES                                                                         \
   tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_out restrict c,               \
       const __global int* restrict places, int products, int m, int n, int k, int has_bias, \
-      float lo, float hi
+      float lo, float hi TW_TAIL
 
 #define TW_BEGIN                                                                 \
   const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * 4; \
@@ -15,14 +15,16 @@
   if (column >= n || row >= m || z >= products) return;                          \
   a += places[2 * z];                                                            \
   b += places[2 * z + 1];                                                        \
-  c += (z * m + row) * n + column;                                               \
   float4 sum[4] = {(float4)(0.0f), (float4)(0.0f), (float4)(0.0f), (float4)(0.0f)};
 
-#define TW_END                                                                              \
-  const float4 more = has_bias ? tw_load_part(bias, column, n - column) : (float4)(0.0f);   \
-  _Pragma("unroll")                                                                         \
-  for (int r = 0; r < 4; ++r) {                                                             \
-    if (row + r < m) tw_store_part(c, r * n, n - column, tw_clamp4(sum[r] + more, lo, hi)); \
+#define TW_END                                                                               \
+  const float4 more = has_bias ? tw_load_part(bias, column, n - column) : (float4)(0.0f);    \
+  const int to = (z * m + row) * n + column;                                                 \
+  _Pragma("unroll")                                                                          \
+  for (int r = 0; r < 4; ++r) {                                                              \
+    if (row + r < m) {                                                                       \
+      tw_finish(c, to + r * n, column, n - column, tw_clamp4(sum[r] + more, lo, hi))         \
+    }                                                                                        \
   }
 
 // Four rows of A at depths i to i + 3, and one row of it at depth i.

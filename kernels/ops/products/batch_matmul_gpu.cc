@@ -51,6 +51,8 @@ void AddMatrices(GpuContext& context, const Matrices& p) {
       (p.n + 3) / 4, (p.m + 3) / 4, n_products);
   if (p.turn_a) context.TakesOptions(" -DTW_TURN_A");
   if (!p.turn_a || p.m % 4 == 0) context.TakesRows(p.n, p.k);
+  context.TakesSteps((p.k + 3) / 4, 32, 64);
+  context.TakesStages(p.n);
 }
 
 }  // namespace

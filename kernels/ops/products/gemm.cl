@@ -10,6 +10,16 @@
 #define TW_FOURS (TW_COLUMNS / 4)
 #define TW_GROUP 64
 #define TW_LINE TW_NAME2(tw_line, TW_COLUMNS)
+// With TW_SCALED the rows of A are multiplied by a row first.
+#ifdef TW_SCALED
+#define TW_SCALE , tw_in scale
+#define TW_TIMES4(i) *tw_load4(0, scale + (i))
+#define TW_TIMES(i) *(float)tw_load((i), scale)
+#else
+#define TW_SCALE
+#define TW_TIMES4(i)
+#define TW_TIMES(i)
+#endif
 #ifdef TW_SPLIT
 #define TW_TILE_OF(rows, columns) split_##rows##x##columns
 #else
@@ -19,7 +29,8 @@
 #define TW_GEMM TW_TILE(TW_ROWS, TW_COLUMNS)
 
 TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict residual,
-        tw_out restrict c, int m, int n, int k, int has_residual, float lo, float hi) {
+        tw_out restrict c, int m, int n, int k, int has_residual, float lo,
+        float hi TW_SCALE TW_TAIL) {
 #ifdef TW_SPLIT
   __local float4 part[TW_ROWS * TW_GROUP];
   const int id = (int)get_local_id(0), first = id / 8, parts = TW_GROUP / 8;
@@ -44,7 +55,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
     float4 v[TW_ROWS];
 #pragma unroll
     for (int r = 0; r < TW_ROWS; ++r) {
-      v[r] = tw_load4(0, from[r]);
+      v[r] = tw_load4(0, from[r]) TW_TIMES4(i);
       from[r] += 4 * parts;
     }
     float4 w[4][TW_FOURS];
@@ -66,7 +77,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
     for (int f = 0; f < TW_FOURS; ++f) {
       const float4 v = tw_aligned4(line + 4 * f);
 #pragma unroll
-      for (int r = 0; r < TW_ROWS; ++r) sum[r][f] += (float)tw_load(0, from[r]) * v;
+      for (int r = 0; r < TW_ROWS; ++r) sum[r][f] += (float)tw_load(0, from[r]) TW_TIMES(i) * v;
     }
 #pragma unroll
     for (int r = 0; r < TW_ROWS; ++r) ++from[r];
@@ -97,7 +108,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
       const int at = (row + r) * n + column + 4 * f;
       float4 v = sum[r][f] + start;
       if (has_residual) v += tw_load_part(residual, at, columns);
-      tw_store_part(c, at, columns, tw_clamp4(v, lo, hi));
+      tw_finish(c, at, column + 4 * f, columns, tw_clamp4(v, lo, hi));
     }
   }
 }

@@ -4,7 +4,7 @@
 #define TW_GROUP 64
 
 TW_KERNEL(gemv)(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict residual,
-                tw_out restrict c, int m, int n, int k, int has_residual, float lo, float hi) {
+                tw_out restrict c, int m, int n, int k, int has_residual, float lo, float hi TW_TAIL) {
   __local float4 part[TW_GROUP];
   const int id = (int)get_local_id(0);
   const int column = tw_group_id(0) * 4;
@@ -30,5 +30,5 @@ TW_KERNEL(gemv)(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in r
   const int at = row * n + column;
   float4 v = part[0] + tw_aligned4(bias + column);
   if (has_residual) v += tw_load_part(residual, at, columns);
-  tw_store_part(c, at, columns, tw_clamp4(v, lo, hi));
+  tw_finish(c, at, column, columns, tw_clamp4(v, lo, hi));
 }

@@ -136,6 +136,8 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p) {
   AddWindow(p, &args);
   context.Add("integer_product", {tile.variant, tile.assumption}, std::move(args),
               channels.n_places() / tile.columns, Blocks(p.n_pixels, tile.rows));
+  const double pixels = tile.rows, columns = tile.columns;
+  context.TakesSteps(p.taps() * Fours(p.depth), 4.0 * (pixels + columns), 4.0 * pixels * columns);
   context.TakesType(KernelType::kI8);
   context.TakesOptions(" -DTW_ROWS=" + std::to_string(tile.rows) +
                        " -DTW_COLUMNS=" + std::to_string(tile.columns));

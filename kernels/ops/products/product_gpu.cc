@@ -6,6 +6,7 @@
 
 #include "kernels/ops/products/fully_connected.h"
 #include "kernels/ops/products/integer_gpu.h"
+#include "kernels/ops/products/squeeze_gpu.h"
 #include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
 
@@ -79,7 +80,9 @@ std::string ChooseProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) 
   // All items of a group have something to do.
   if (m <= kMostVectorRowsMeasured && k >= 4 * kVectorItems) {
     variants.push_back(kVectors);
-    if (m <= kMostVectorRows) usual = kVectors;
+    // A small convolution of single pixels may become part of a squeeze.
+    const bool squeezes = context.input(1)->shape.rank() == 4 && IsSqueezable(m, n, k);
+    if (m <= kMostVectorRows && !squeezes) usual = kVectors;
   }
   if (work >= kLeastBlasWork && context.is_float32() && tuner != nullptr && tuner->HasBlas()) {
     variants.push_back(kBlas);
@@ -101,6 +104,7 @@ void AddBlasProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
               {BufferArg(context.Out(0)), BufferArg(bias), BufferArg(Residual(context)), IntArg(m),
                IntArg(n), IntArg(HasResidual(context)), FloatArg(lo), FloatArg(hi)},
               Fours(n), m);
+  context.TakesStages(n);
 }
 
 std::vector<LaunchArgument> ProductArgs(GpuContext& context, int weights, int bias, int64_t m,
@@ -132,9 +136,14 @@ void AddTile(GpuContext& context, const GemmTile& tile, int64_t m, int64_t n, in
   } else {
     context.Add("gemm", name, args, Blocks(n, tile.columns), Blocks(m, tile.rows));
   }
+  context.TakesSteps(Blocks(Fours(k), tile.parts),
+                     static_cast<double>(4 * (tile.rows + tile.columns)),
+                     static_cast<double>(4 * tile.rows * tile.columns));
   context.TakesOptions(" -DTW_ROWS=" + std::to_string(tile.rows) +
                        " -DTW_COLUMNS=" + std::to_string(tile.columns));
   context.TakesRows(k, n);
+  context.TakesStages(n);
+  context.TakesScale(0, k);
 }
 
 }  // namespace
@@ -150,6 +159,8 @@ void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
     context.AddGroups("gemv", "gemv", ProductArgs(context, weights, bias, m, n, k), kVectorItems,
                       Fours(n), m);
     context.TakesRows(k, n);
+    context.TakesSteps(Blocks(k, 4 * kVectorItems), 20, 16);
+    context.TakesStages(n);
     return;
   }
   for (const GemmTile& tile : kGemmTiles) {

@@ -32,7 +32,7 @@ double OutputFactor(const PrepareContext& context, size_t channel,
 double OutputFactor(const TensorView& data, const TensorView& weights, const TensorView& output,
                     size_t channel);
 
-// A factor as ColumnFactors and tw_rescale (gpu/common.clh) take it.
+// A factor as ColumnFactors and tw_rescale (gpu/integers.clh) take it.
 struct SplitFactor {
   explicit SplitFactor(FixedFactor factor)
       : mantissa(factor.mantissa),

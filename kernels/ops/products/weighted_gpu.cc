@@ -27,7 +27,7 @@ Status CheckWeights(const GpuContext& context) {
 
 bool HasResidual(const GpuContext& context) { return context.input(3) != nullptr; }
 
-int Residual(GpuContext& context) { return HasResidual(context) ? context.In(3) : context.In(0); }
+int Residual(GpuContext& context) { return HasResidual(context) ? context.In(3) : context.Out(0); }
 
 int Bias(GpuContext& context, int64_t groups, int64_t per_group, int64_t multiple) {
   const int64_t wide = (per_group + multiple - 1) / multiple * multiple;

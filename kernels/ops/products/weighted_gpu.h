@@ -16,7 +16,7 @@ inline int64_t Fours(int64_t n) { return (n + 3) / 4; }
 Status CheckWeights(const GpuContext& context);
 
 bool HasResidual(const GpuContext& context);
-// The residual's block; where there is none any block stands for it, and is not read.
+// The residual's block; where there is none the output's stands for it, and is not read.
 int Residual(GpuContext& context);
 
 // `groups` rows of `per_group` values, each rounded up to `multiple` with zeros; zeros without a

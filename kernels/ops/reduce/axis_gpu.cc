@@ -1,5 +1,6 @@
 // ARG_MAX, ARG_MIN and CUMSUM on a GPU (axis.cl).
 #include "kernels/ops/reduce/reduce_gpu.h"
+#include "kernels/ops/shared/fold_groups.h"
 
 namespace topwork {
 namespace {
@@ -24,10 +25,22 @@ Status ReadAxis(const GpuContext& context, AxisNest* nest) {
 Status PlanArgExtreme(GpuContext& context, bool largest) {
   AxisNest nest;
   TW_RETURN_IF_ERROR(ReadAxis(context, &nest));
-  context.Add("axis", "arg_extreme",
-              {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(largest),
-               IntArg(nest.outer), IntArg(nest.steps), IntArg(nest.inner)},
-              nest.inner, nest.outer);
+  const FoldGroups groups = FoldGroupsOf(nest.inner, nest.outer, nest.steps);
+  const int from = context.In(0), to = context.Out(0);
+  if (groups.block > 0) {
+    context.AddGroups("axis", {"arg_extreme_group", "group"},
+                      {BufferArg(from), BufferArg(to), IntArg(largest), IntArg(nest.steps),
+                       IntArg(nest.inner), IntArg(groups.block)},
+                      groups.local, groups.n, nest.outer);
+    context.TakesSmallerGroups();
+    context.TakesSteps(groups.steps, 1);
+  } else {
+    context.Add("axis", "arg_extreme",
+                {BufferArg(from), BufferArg(to), IntArg(largest), IntArg(nest.outer),
+                 IntArg(nest.steps), IntArg(nest.inner)},
+                nest.inner, nest.outer);
+    context.TakesSteps(nest.steps, 1);
+  }
   context.TakesFormat(context.input_format(0));
   return Status::Ok();
 }
@@ -40,6 +53,7 @@ Status PlanCumsum(GpuContext& context) {
               {BufferArg(context.In(0)), BufferArg(context.Out(0)), IntArg(params.exclusive),
                IntArg(params.reverse), IntArg(nest.outer), IntArg(nest.steps), IntArg(nest.inner)},
               nest.inner, nest.outer);
+  context.TakesSteps(nest.steps, 1);
   return Status::Ok();
 }
 

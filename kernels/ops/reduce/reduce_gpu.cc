@@ -2,11 +2,14 @@
 #include "kernels/ops/reduce/reduce_gpu.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/products/requantizer.h"
+#include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/reduce/reduce.h"
+#include "kernels/ops/shared/fold_groups.h"
 
 namespace topwork {
 namespace {
@@ -46,6 +49,36 @@ int ReducedLast(GpuContext& context, const bool* reduced) {
   return sorted;
 }
 
+// What [outer, steps, inner] are called by the kernel of a work-item a result, and by that of groups.
+void AddSizes(const FoldGroups& groups, int64_t outer, int64_t steps, int64_t inner,
+              std::vector<LaunchArgument>* args) {
+  if (groups.block == 0) args->push_back(IntArg(outer));
+  args->push_back(IntArg(steps));
+  args->push_back(IntArg(inner));
+  if (groups.block > 0) args->push_back(IntArg(groups.block));
+}
+
+struct FoldKernels {
+  KernelName single, group;
+};
+
+// Work-items of a result each, by `loads` elements a step.
+struct FoldSizes {
+  int64_t columns, rows, steps, loads;
+};
+
+void AddFold(GpuContext& context, const char* program, const FoldKernels& kernels,
+             std::vector<LaunchArgument> args, const FoldGroups& groups, const FoldSizes& sizes) {
+  if (groups.block == 0) {
+    context.Add(program, kernels.single, std::move(args), sizes.columns, sizes.rows);
+    context.TakesSteps(sizes.steps, static_cast<double>(sizes.loads));
+    return;
+  }
+  context.AddGroups(program, kernels.group, std::move(args), groups.local, groups.n, sizes.rows);
+  context.TakesSmallerGroups();
+  context.TakesSteps(groups.steps, static_cast<double>(sizes.loads));
+}
+
 // False, and nothing is added, where the tensors are no bytes or the kind has no kernel for them:
 // [outer, steps, inner] to [outer, inner].
 bool AddIntegerReduce(GpuContext& context, ReduceKind kind, int64_t outer, int64_t steps,
@@ -55,12 +88,17 @@ bool AddIntegerReduce(GpuContext& context, ReduceKind kind, int64_t outer, int64
   if (!AreBytes(context, 1) || !(sums || picks) || steps > kMostSteps) return false;
   const ReduceState& state = context.state<ReduceState>();
   const SplitFactor factor(state.factor);
-  context.Add("integer_elementwise", "integer_reduce",
-              {BufferArg(context.InBytes(0)), BufferArg(context.OutBytes(0)),
-               EnumArg(sums ? ReduceKind::kSum : kind), IntArg(outer), IntArg(steps), IntArg(inner),
-               SignArg(context), IntArg(steps * state.in_zero), IntArg(factor.mantissa),
-               IntArg(factor.left), IntArg(factor.right), IntArg(state.out_zero)},
-              inner, outer);
+  const FoldGroups groups = FoldGroupsOf(inner, outer, steps);
+  std::vector<LaunchArgument> args = {BufferArg(context.InBytes(0)), BufferArg(context.OutBytes(0)),
+                                      EnumArg(sums ? ReduceKind::kSum : kind)};
+  AddSizes(groups, outer, steps, inner, &args);
+  for (const int64_t n : {steps * state.in_zero, int64_t{factor.mantissa}, int64_t{factor.left},
+                          int64_t{factor.right}, int64_t{state.out_zero}}) {
+    args.push_back(IntArg(n));
+  }
+  args.insert(args.end() - 5, SignArg(context));
+  AddFold(context, "integer_elementwise", {"integer_reduce", {"integer_reduce_group", "group"}},
+          std::move(args), groups, {inner, outer, steps, 1});
   context.TakesType(KernelType::kI8);
   return true;
 }
@@ -91,10 +129,13 @@ Status PlanReduce(GpuContext& context, ReduceKind kind) {
     outer *= inner;
     inner = 1;
   }
-  context.Add("reduce", "reduce",
-              {BufferArg(from), BufferArg(context.Out(0)), EnumArg(kind), IntArg(outer),
-               IntArg(steps), IntArg(inner)},
-              inner, outer);
+  const FoldGroups groups = FoldGroupsOf(Fours(inner), outer, steps);
+  std::vector<LaunchArgument> args = {BufferArg(from), BufferArg(context.Out(0)), EnumArg(kind)};
+  AddSizes(groups, outer, steps, inner, &args);
+  AddFold(context, "reduce", {"reduce", {"reduce_group", "group"}}, std::move(args), groups,
+          {Fours(inner), outer, steps, 4});
+  context.TakesRows(inner, inner);
+  context.TakesStages(inner);
   return Status::Ok();
 }
 

@@ -17,6 +17,8 @@ Status PlanRowwise(GpuContext& context, RowwiseKind kind) {
                     {BufferArg(context.In(0)), BufferArg(context.Out(0)), EnumArg(kind), IntArg(n),
                      FloatArg(context.params().beta)},
                     kRowGroup, 1, shape.NumElements() / n);
+  // Maximum, sum, results.
+  context.TakesSteps(3 * ((n + 63) / 64), 1);
   return Status::Ok();
 }
 
@@ -29,6 +31,7 @@ Status PlanLocalResponseNormalization(GpuContext& context) {
                IntArg(std::min<int64_t>(params.radius, n)), IntArg(params.count),
                FloatArg(params.bias), FloatArg(params.alpha), FloatArg(params.beta)},
               n, rows);
+  context.TakesSteps(std::min<int64_t>(2 * params.radius + 1, n), 1);
   return Status::Ok();
 }
 

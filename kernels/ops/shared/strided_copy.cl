@@ -3,6 +3,13 @@
 // `loops` holds, for each of `rank` dimensions from the outermost: size, source stride, destination
 // stride, in elements (see kernels/ops/shared/strided_copy.h).
 
+// As they lie in memory.
+#ifdef TW_HALF
+typedef ushort tw_raw_t;
+#else
+typedef tw_store_t tw_raw_t;
+#endif
+
 TW_KERNEL(strided_copy)(tw_in x, tw_out y, const __global int* loops, int rank, int n, int from,
                         int to) {
   const int i = (int)get_global_id(0);
@@ -17,9 +24,24 @@ TW_KERNEL(strided_copy)(tw_in x, tw_out y, const __global int* loops, int rank, 
   tw_store(tw_load(from, x), to, y);
 }
 
-TW_KERNEL(fill)(tw_out y, int n, float value) {
+// The innermost dimension is contiguous in both and counts groups of four.
+TW_KERNEL_FOR(strided_copy, fours)(tw_in x, tw_out y, const __global int* loops, int rank, int n,
+                                   int from, int to) {
   const int i = (int)get_global_id(0);
-  if (i < n) tw_store(value, i, y);
+  if (i >= n) return;
+  int left = i;
+  for (int d = rank - 1; d >= 0; --d) {
+    const int rest = left / loops[3 * d], k = left - rest * loops[3 * d];
+    left = rest;
+    from += k * loops[3 * d + 1];
+    to += k * loops[3 * d + 2];
+  }
+  vstore4(vload4(0, (const __global tw_raw_t*)x + from), 0, (__global tw_raw_t*)y + to);
+}
+
+TW_KERNEL(fill)(tw_out y, int n, float value) {
+  const int first = (int)get_global_id(0) * 4;
+  for (int i = first; i < min(first + 4, n); ++i) tw_store(value, i, y);
 }
 
 // The output is seen as dims; each index is looked up in the dimension's map of source offsets.

@@ -35,7 +35,7 @@ size_t Workspace::bytes() const { return 0; }
 Status Workspace::Upload(int32_t, size_t, const void*, size_t) { return Absent(); }
 Status Workspace::Download(int32_t, size_t, void*, size_t) { return Absent(); }
 Result<int> Workspace::Record(Span<const Launch>) { return Absent(); }
-Status Workspace::Submit(int) { return Absent(); }
+Status Workspace::Submit(int, bool) { return Absent(); }
 Status Workspace::Finish() { return Absent(); }
 uint64_t Workspace::uploaded_bytes() const { return 0; }
 uint64_t Workspace::downloaded_bytes() const { return 0; }

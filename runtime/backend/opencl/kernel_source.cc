@@ -24,6 +24,7 @@ Result<std::string> KernelSource(const std::string& program) {
   if (file == nullptr) return NotFound("the library has no OpenCL program '{}'", program);
   std::string text;
   const KernelFile* const heads[] = {FindFile("functions", ".inc"), FindFile("common", ".clh"),
+                                     FindFile("integers", ".clh"), FindFile("stages", ".clh"),
                                      FindFile(program.substr(0, program.find('_')), ".clh")};
   for (const KernelFile* head : heads) {
     if (head != nullptr) text += TextOf(*head);

@@ -22,8 +22,8 @@ Span<const KernelFile> KernelFiles();
 // The library holds the texts compressed; the first call decompresses them all, for good.
 std::string TextOf(const KernelFile& file);
 
-// functions.inc, common.clh, the family's own header if there is one (head.clh for "head_steps") and
-// the program of that name as one text. NOT_FOUND names the program.
+// functions.inc, the headers of kernels/gpu, the family's own if there is one (head.clh for
+// "head_steps") and the program of that name as one text. NOT_FOUND names the program.
 Result<std::string> KernelSource(const std::string& program);
 
 // What a device has for dot products of bytes.

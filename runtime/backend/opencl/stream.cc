@@ -174,12 +174,17 @@ Status Stream::SetArgument(const Launch& launch, cl_uint index, Span<const MemHa
                   StrFormat("clSetKernelArg {} of {}", index, NameOf(launch)));
 }
 
-Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel) const {
+Result<bool> Stream::UsesGroups(const KernelHandle& kernel, Launch* wanted) const {
+  Launch& launch = *wanted;
   size_t most = 0;
   TW_RETURN_IF_ERROR(ClStatus(
       api_->clGetKernelWorkGroupInfo(kernel.get(), context_->device().id, CL_KERNEL_WORK_GROUP_SIZE,
                                      sizeof(most), &most, nullptr),
       "clGetKernelWorkGroupInfo of " + NameOf(launch)));
+  while (launch.local_shrinks && launch.local[0] > std::max(most, kLeastShrunkGroup)) {
+    launch.local[0] /= 2;
+    launch.global[0] /= 2;
+  }
   const size_t items = launch.local[0] * launch.local[1] * launch.local[2];
   if (items > most) {
     if (launch.local_is_hint) return false;
@@ -197,7 +202,7 @@ Result<bool> Stream::UsesGroups(const Launch& launch, const KernelHandle& kernel
 
 Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandle> buffers) {
   Commands commands;
-  for (const Launch& launch : launches) {
+  for (Launch launch : launches) {
     if (launch.kind == Launch::Kind::kGemm) {
       TW_RETURN_IF_ERROR(RecordProduct(launch, buffers, &commands));
       continue;
@@ -205,7 +210,7 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
     TW_ASSIGN_OR_RETURN(KernelHandle kernel, context_->MakeKernel(launch.program, launch.Defines(),
                                                                   launch.Entry().c_str()));
     Commands::Step step;
-    TW_ASSIGN_OR_RETURN(step.has_local, UsesGroups(launch, kernel));
+    TW_ASSIGN_OR_RETURN(step.has_local, UsesGroups(kernel, &launch));
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
       TW_RETURN_IF_ERROR(SetArgument(launch, static_cast<cl_uint>(i), buffers, kernel, &commands));
     }
@@ -220,7 +225,7 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
 }
 
 Status Stream::Check(Span<const Launch> launches) {
-  for (const Launch& launch : launches) {
+  for (Launch launch : launches) {
     if (launch.kind == Launch::Kind::kGemm) {
       TW_RETURN_IF_ERROR(context_->blas().EnsureReady());
       continue;
@@ -228,7 +233,7 @@ Status Stream::Check(Span<const Launch> launches) {
     TW_ASSIGN_OR_RETURN(
         const KernelHandle kernel,
         context_->MakeKernel(launch.program, launch.Defines(), launch.Entry().c_str()));
-    TW_RETURN_IF_ERROR(UsesGroups(launch, kernel).status());
+    TW_RETURN_IF_ERROR(UsesGroups(kernel, &launch).status());
   }
   return Status::Ok();
 }

@@ -111,8 +111,9 @@ class Stream {
   Status RecordProduct(const Launch& launch, Span<const MemHandle> buffers, Commands* commands);
   Status SetArgument(const Launch& launch, cl_uint index, Span<const MemHandle> buffers,
                      const KernelHandle& kernel, Commands* commands);
-  // Whether the launch's own work-groups are used; an error where they must be and cannot.
-  Result<bool> UsesGroups(const Launch& launch, const KernelHandle& kernel) const;
+  // Whether the launch's own work-groups are used, which may have shrunk; an error where they must
+  // be and cannot.
+  Result<bool> UsesGroups(const KernelHandle& kernel, Launch* launch) const;
   Status RecordBuffer(Commands* commands) const;
   // events null: none are made.
   Status Enqueue(const Commands::Step& step, const QueueHandle& queue,

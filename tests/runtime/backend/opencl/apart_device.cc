@@ -67,7 +67,7 @@ Result<std::shared_ptr<const LoadedProgram>> ApartDevice::Load(GpuProgram progra
   TW_ASSIGN_OR_RETURN(opencl::Stream stream, opencl::Stream::Create(context_.get(), {}));
   for (const GpuBlock& block : program.blocks) {
     TW_ASSIGN_OR_RETURN(opencl::MemHandle buffer,
-                        opencl::CreateBuffer(context_->handle(), block.bytes));
+                        opencl::CreateBuffer(context_->handle(), std::max<size_t>(block.bytes, 1)));
     TW_RETURN_IF_ERROR(stream.Upload(buffer, 0, block.constant.data(), block.constant.size()));
     loaded->buffers.push_back(std::move(buffer));
     loaded->bytes.push_back(block.bytes);

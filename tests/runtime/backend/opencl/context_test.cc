@@ -136,6 +136,16 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
       defines.push_back(bytes + " -DTW_REALS -DTW_WINDOW -DTW_ZEROS");
       defines.push_back(bytes + " -DTW_WINDOW -DTW_ZEROS -DTW_ALIGNED");
     }
+    if (std::string(file.name) == "squeeze") {
+      defines.push_back("-DTW_MEANS -DTW_TWO -DTW_MIDDLE=TW_SWISH");
+    }
+    if (source.value().find(" TW_TAIL) {") != std::string::npos) {
+      const std::string stages =
+          " -DTW_STAGE1=TW_MUL -DTW_FORM1=row -DTW_STAGE2=TW_TANH -DTW_FORM2=value "
+          "-DTW_STAGE3=TW_SUB -DTW_FORM3=same_left -DTW_STAGE4=TW_ADD -DTW_FORM4=one";
+      defines.push_back(defines.front() + stages);
+      defines.push_back(defines.back() + " -DTW_ALIGNED");
+    }
     for (const std::string& define : defines) {
       const std::string options = "-cl-std=CL1.2 -Werror " + define;
       INFO(file.path << " " << options);

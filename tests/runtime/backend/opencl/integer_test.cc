@@ -387,21 +387,54 @@ Bytes BuildChain(DType dtype) {
   return BuildModel(spec);
 }
 
+// Pools and reductions of an image whose steps work-groups share.
+Bytes BuildFolds(DType dtype) {
+  ModelSpec spec;
+  const auto tensor = [&](const char* name, std::vector<int32_t> shape, float scale) {
+    const int t = spec.AddTensor(name, dtype, std::move(shape));
+    TensorSpec& it = spec.main().tensors[static_cast<size_t>(t)];
+    it.scales = {scale};
+    it.zero_points = {dtype == DType::kUInt8 ? 125 : -3};
+    spec.main().outputs.push_back(t);
+    return t;
+  };
+  const int x = tensor("x", {2, 9, 8, 5}, 0.05f);
+  spec.main().inputs.push_back(x);
+  spec.main().outputs.clear();
+  const int axes =
+      spec.AddConstant("axes", DType::kInt32, {2}, ToBytes(std::vector<int32_t>{1, 2}));
+  const auto pool = [] {
+    return OptionsSpec(kPool2dOptions).Int(1, 3).Int(2, 3).Int(3, 8).Int(4, 9);
+  };
+  spec.AddOp(OpCode::kAveragePool2d, {x}, {tensor("average", {2, 3, 3, 5}, 0.05f)}, pool());
+  spec.AddOp(OpCode::kMaxPool2d, {x}, {tensor("largest", {2, 3, 3, 5}, 0.05f)}, pool());
+  const auto reduce = [&](OpCode code, const char* name, float scale) {
+    spec.AddOp(code, {x, axes}, {tensor(name, {2, 5}, scale)}, OptionsSpec(kReducerOptions));
+  };
+  reduce(OpCode::kMean, "mean", 0.01f);
+  reduce(OpCode::kSum, "sum", 0.4f);
+  reduce(OpCode::kReduceMax, "most", 0.05f);
+  reduce(OpCode::kReduceMin, "least", 0.05f);
+  return BuildModel(spec);
+}
+
 TEST_CASE("opencl kernels: arithmetic, tables, pools and means of bytes",
           "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const auto backend = MakeApart(device, storage);
     for (const DType dtype : {DType::kInt8, DType::kUInt8}) {
-      const Bytes model = BuildChain(dtype);
-      const auto on_device = Open(model.data(), model.size(), backend);
-      const auto cpu = Open(model.data(), model.size(), nullptr);
-      REQUIRE(on_device != nullptr);
-      for (int64_t i = 0; i < cpu->input(0).shape.NumElements(); ++i) {
-        const uint8_t value = static_cast<uint8_t>(i * 53 + i / 7);
-        on_device->input(0).as<uint8_t>()[i] = cpu->input(0).as<uint8_t>()[i] = value;
+      for (const bool folds : {false, true}) {
+        const Bytes model = folds ? BuildFolds(dtype) : BuildChain(dtype);
+        const auto on_device = Open(model.data(), model.size(), backend);
+        const auto cpu = Open(model.data(), model.size(), nullptr);
+        REQUIRE(on_device != nullptr);
+        for (int64_t i = 0; i < cpu->input(0).shape.NumElements(); ++i) {
+          const uint8_t value = static_cast<uint8_t>(i * 53 + i / 7);
+          on_device->input(0).as<uint8_t>()[i] = cpu->input(0).as<uint8_t>()[i] = value;
+        }
+        CHECK(CheckSameBytes(on_device.get(), cpu.get()) == (folds ? 6 : 7));
       }
-      CHECK(CheckSameBytes(on_device.get(), cpu.get()) == 7);
     }
   }
 }

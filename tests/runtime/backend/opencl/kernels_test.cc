@@ -132,7 +132,7 @@ TEST_CASE("opencl kernels: what a kernel computes has a name, not a number", "[b
 }
 
 TEST_CASE("opencl kernels: each function that C++ can ask for has its case", "[backend]") {
-  const std::string binary = TextOf("binary");
+  const std::string binary = TextOf("stages");
   const std::string compare = TextOf("compare");
 #define TW_HAS_CASE(name, number) CHECK(text.find("case " #number ":") != std::string::npos);
   {
@@ -195,7 +195,17 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
                                             "#ifdef TW_WINDOW",
                                             "#ifdef TW_ZEROS",
                                             "#if defined(TW_SMALL)",
-                                            "#elif defined(TW_REALS)"});
+                                            "#elif defined(TW_REALS)",
+                                            "#ifdef TW_HALF",
+                                            "#ifdef TW_SCALED",
+                                            "#ifdef TW_MEANS",
+                                            "#ifdef TW_TWO",
+                                            "#ifdef TW_MIDDLE",
+                                            "#if defined(TW_STAGE1) || defined(TW_MIDDLE)",
+                                            "#ifdef TW_STAGE1",
+                                            "#ifdef TW_STAGE2",
+                                            "#ifdef TW_STAGE3",
+                                            "#ifdef TW_STAGE4"});
   CHECK(std::string(TypeDefine(TypeOf(Storage::kFloat16))) == "-DTW_HALF");
 }
 

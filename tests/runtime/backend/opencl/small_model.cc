@@ -45,7 +45,7 @@ std::vector<float> RunModel(const Bytes& model, const std::vector<std::vector<fl
   Session& session = *made.value();
   for (const Step& step : session.plan().steps) {
     const bool on_device = !step.parts.empty();
-    INFO(step.reason);
+    INFO(PrintPlan(session.plan()));
     REQUIRE(on_device == (backend != nullptr));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -248,6 +248,8 @@ TEST_CASE("opencl stream: launches that cannot run are refused when recorded", "
   CHECK(refusal(launch).find("no multiple of 64") != std::string::npos);
   launch.global[0] = launch.local[0] = size_t{1} << 30;
   CHECK(refusal(launch).find("this device allows") != std::string::npos);
+  launch.local_shrinks = true;
+  CHECK(refusal(launch) == "OK");
   launch = good;
   launch.program = "no_such_program";
   CHECK(refusal(launch).find("no_such_program") != std::string::npos);

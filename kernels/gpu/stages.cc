@@ -1,0 +1,89 @@
+// Stages and launches of nothing else.
+#include "kernels/gpu/stages.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/contract/functions.h"
+
+namespace topwork {
+namespace {
+
+constexpr size_t kStageArguments = 3;  // other, lo, hi
+
+bool Begins(const char* form, const char* with) {
+  return std::strncmp(form, with, std::strlen(with)) == 0;
+}
+
+#define TW_NAME(name, text, ...) #text,
+int32_t NumberOf(const LaunchStage& stage) {
+  static constexpr const char* kUnary[] = {TW_UNARY_FUNCTIONS(TW_NAME)};
+  static constexpr const char* kBinary[] = {TW_BINARY_FUNCTIONS(TW_NAME)};
+  const auto find = [&](const char* const* names, int n) {
+    int32_t number = 0;
+    while (number < n && std::strcmp(names[number], stage.function) != 0) ++number;
+    return number;
+  };
+  return Begins(stage.form, "value") ? find(kUnary, kNumUnaryFns) : find(kBinary, kNumBinaryFns);
+}
+#undef TW_NAME
+
+}  // namespace
+
+int StagedOutput(const Launch& launch) {
+  return launch.output < 0 ? -1 : launch.arguments[static_cast<size_t>(launch.output)].buffer;
+}
+
+bool IsByRow(const LaunchStage& stage) { return Begins(stage.form, "row"); }
+
+size_t StageArguments(const Launch& launch, size_t stage) {
+  return launch.arguments.size() - (launch.stages.size() - stage) * kStageArguments;
+}
+
+void AddStage(const LaunchStage& stage, int other, float lo, float hi, Launch* launch) {
+  const int block = other >= 0 ? other : StagedOutput(*launch);  // any block: it is not read
+  launch->stages.push_back(stage);
+  launch->arguments.push_back(LaunchArgument::Buffer(block));
+  launch->arguments.push_back(LaunchArgument::Float(lo));
+  launch->arguments.push_back(LaunchArgument::Float(hi));
+}
+
+void FitMap(Launch* launch) {
+  const bool by_row = std::any_of(launch->stages.begin(), launch->stages.end(), IsByRow);
+  const int64_t columns = by_row ? launch->columns : launch->n_elements;
+  const int64_t rows = launch->n_elements / columns;
+  launch->arguments[2].integer = static_cast<int32_t>(columns);
+  launch->arguments[3].integer = static_cast<int32_t>(rows);
+  launch->options = columns % 4 == 0 ? " -DTW_ALIGNED" : "";
+  launch->global[0] = static_cast<size_t>((columns + 3) / 4);
+  launch->global[1] = static_cast<size_t>(rows);
+  launch->global[2] = 1;
+  launch->work.items = static_cast<int64_t>(launch->global[0] * launch->global[1]);
+  ChooseGroups(launch);
+}
+
+void NameByArguments(Launch* launch) {
+  if (!launch->is_map() || launch->stages.size() != 1) return;
+  const LaunchStage stage = launch->stages.front();
+  launch->stages.clear();
+  launch->output = -1;
+  std::vector<LaunchArgument>& arguments = launch->arguments;
+  if (Begins(stage.form, "value")) {
+    launch->program = "unary";
+    launch->kernel = "unary";
+    const LaunchArgument parameter = arguments[5];
+    arguments.resize(3);  // x, y and the number of columns, which are all elements
+    arguments.push_back(parameter);
+    arguments.push_back(LaunchArgument::Int(NumberOf(stage)));
+    return;
+  }
+  launch->program = "binary";
+  launch->kernel = {"binary_rows", "rows"};
+  const bool is_left = std::strstr(stage.form, "_left") != nullptr;
+  for (const int32_t value : {NumberOf(stage), int32_t{Begins(stage.form, "same")},
+                              int32_t{IsByRow(stage)}, int32_t{is_left}}) {
+    arguments.push_back(LaunchArgument::Int(value));
+  }
+}
+
+}  // namespace topwork
