@@ -1,4 +1,4 @@
-// A plugin of qemu-user that counts the instructions a program takes; for arm_count.py. Declares what it uses of
+// A plugin of qemu-user that counts the instructions a program takes; for count.py. Declares what it uses of
 // qemu-plugin.h (version 1), which Debian does not package.
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 """wakeword.py's verifier beside openWakeWord's (StandardScaler and LogisticRegression of scikit-learn at C = 0.001 and 0.01,
 which its versions fixed): area under the ROC curve, misses and false alarms on the same rows, over speakers and words.
 
-  python recipes_wakeword.py MODELS RECORDINGS [--clips N ...] [--tries N] [--rows FILE]
+  python wakeword.py MODELS RECORDINGS [--clips N ...] [--tries N] [--rows FILE]
 
 MODELS is openWakeWord's folder of models (melspectrogram.tflite, embedding_model.tflite), RECORDINGS spoken digits
 DIGIT_SPEAKER_NUMBER.wav (Free Spoken Digit Dataset). Each try takes a speaker's word: --clips recordings teach it, beside
@@ -14,9 +14,11 @@ import sys
 
 import numpy as np
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import peers  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "ports" / "python" / "recipes"))
 N_FRAMES, N_ENDS = 16, 3
 OTHERS = 4

@@ -1,6 +1,6 @@
 """What depthwise layers in float16 would take on processors of ARM, simulated, while activations are float32 in memory.
 
-  python arm_half_depthwise.py [--rows FILE]
+  python half_depthwise.py [--rows FILE]
 
 llvm-mca repeats two loops that this writes, each eight channels of four pixels with a clamp: the products
 of the library's tile (fmla .4s), and the same in float16 (fmla .8h, weights in float16), which narrows what
@@ -10,10 +10,10 @@ import argparse
 import shutil
 import sys
 
-import arm_mca
+import mca as loops
 import peers
 
-CORES = [core for core in arm_mca.CORES if core.goal == arm_mca.OUT_OF_ORDER]
+CORES = [core for core in loops.CORES if core.goal == loops.OUT_OF_ORDER]
 PIXELS = 4
 
 
@@ -56,13 +56,13 @@ def main():
     table = peers.Rows()
     table.add_option(parser)
     arguments = parser.parse_args()
-    mca = next(filter(shutil.which, arm_mca.MCA), None)
+    mca = next(filter(shutil.which, loops.MCA), None)
     if mca is None:
-        print(f"SKIP: {arm_mca.MCA[0]} is missing (Debian: apt install llvm-19)")
+        print(f"SKIP: {loops.MCA[0]} is missing (Debian: apt install llvm-19)")
         sys.exit(peers.SKIP)
     for width, stride in ((3, 1), (3, 2), (5, 1), (5, 2)):
         for core in CORES:
-            wide, half = (arm_mca.cycles(mca, core.model, loop(width, stride)) for loop in (in_float32, in_float16))
+            wide, half = (loops.cycles(mca, core.model, loop(width, stride)) for loop in (in_float32, in_float16))
             name = f"{width} x {width}, stride {stride}"
             print(f"{name:16} {core.name:28} float32 {wide:6.1f} cycles, float16 {half:6.1f}", flush=True)
             table.add(name, core.name, f"{half:.0f} ({wide:.0f})", runs=[[half, wide]])

@@ -1,6 +1,6 @@
 """Instructions of a run on processors of ARM, ours and LiteRT's, counted under qemu: no such processor is here.
 
-  python arm_count.py BUILD [MODEL...] [--rows FILE]
+  python count.py BUILD [MODEL...] [--rows FILE]
 
 BUILD is a build for aarch64 (preset jetson). Both sides run in the same Python for aarch64, which this makes
 once, with LiteRT's wheel, in build/arm64, by toolchains/arm64_root.sh and pip; nothing is installed. A plugin of qemu counts
@@ -15,7 +15,9 @@ import shutil
 import subprocess
 import sys
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 FOLDER = peers.ROOT / "build" / "arm64"
 ROOT = FOLDER / "root"

@@ -1,7 +1,7 @@
 """frigate.py beside Frigate's own training in Keras, folder in and uint8 model out: pictures of the test named rightly, peak
 memory of each process, seconds (both sides take turns; the minimum counts; worthless on a busy machine).
 
-  python recipes_frigate.py KERAS_PYTHON [--seeds N] [--rows FILE]
+  python frigate.py KERAS_PYTHON [--seeds N] [--rows FILE]
 
 The Keras side is written from Frigate's description: MobileNetV2 of width 0.35 over 224 x 224, frozen, mean over the map,
 dense 128 with ReLU, dropout 0.3, softmax; Adam at 1e-3, batches of 16, 50 epochs with the network in each; int8 with uint8 at
@@ -20,10 +20,12 @@ import time
 
 import numpy as np
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 FACES = ROOT / "models" / "zoo" / "data" / "faces"
 SIDE = 224
 

@@ -1,7 +1,7 @@
 """birdnet.py's head beside the Keras head of BirdNET-Analyzer's training, on the same embeddings: mean average precision and
 false alarms over seeds, peak memory of each process.
 
-  python recipes_birdnet.py MODEL RECORDINGS [--keras PYTHON] [--rate N] [--seeds N] [--per-class N ...] [--rows FILE]
+  python birdnet.py MODEL RECORDINGS [--keras PYTHON] [--rate N] [--seeds N] [--per-class N ...] [--rows FILE]
 
 MODEL is BirdNET's .tflite, RECORDINGS a folder of spoken digits DIGIT_SPEAKER_NUMBER.wav (Free Spoken Digit Dataset): digits 0
 to 5 are classes, 6 to 9 have none. Each seed draws --per-class recordings of each class to teach, as many of none, and 20 of
@@ -20,7 +20,9 @@ import tempfile
 
 import numpy as np
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 N_CLASSES, N_JUDGES, EPOCHS, BATCH = 6, 20, 50, 32

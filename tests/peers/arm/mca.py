@@ -1,6 +1,6 @@
 """What processors of ARM would make of the library's innermost loops, simulated: there is no such processor here.
 
-  python arm_mca.py BUILD [--rows FILE] [--show]
+  python mca.py BUILD [--rows FILE] [--show]
 
 BUILD is a build for aarch64 (preset jetson). GNU objdump takes the innermost loops out of its object files:
 of a function, the loop without another loop inside that has the most products (fmla, smlal, sdot, smmla), and
@@ -21,7 +21,9 @@ import shutil
 import subprocess
 import sys
 
-import peers
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 MCA = ("llvm-mca-19", "llvm-mca")  # older ones lack models of Neoverse
 OBJDUMP = "aarch64-linux-gnu-objdump"
