@@ -181,7 +181,7 @@ void Verify(VerifyOptions options) {
   }
   if (!options.policy.empty()) {
     const DevicePolicy policy = FindPolicy(options, model, &report);
-    const std::string text = PolicyText(policy, report);
+    const std::string text = PolicyText(policy);
     WriteWholeFile(options.policy, text.data(), text.size());
     json["policy"] = {{"file", options.policy},
                       {"float32_ops", policy.float32_ops},

@@ -1,6 +1,7 @@
 // FindPolicy: which operators a device must compute in float32, or leave to the CPU.
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "ports/cli/verify/verify.h"
 
@@ -43,7 +44,9 @@ class PolicySearch {
 
   // False for an operator that is there already.
   bool Move(const VerifiedLayer& layer) {
-    return layer.index >= 0 && layer.backend != "cpu" && place_->insert(layer.index).second;
+    if (layer.index < 0 || layer.backend == "cpu") return false;
+    policy.names[layer.index] = layer.op;
+    return place_->insert(layer.index).second;
   }
 
   // Operators whose inputs agree and whose output does not, by their own doing: at least half of
@@ -89,15 +92,11 @@ DevicePolicy FindPolicy(const VerifyOptions& options, const tw::Model& model,
   return search.policy;
 }
 
-std::string PolicyText(const DevicePolicy& policy, const VerifyReport& report) {
+std::string PolicyText(const DevicePolicy& policy) {
   std::string text = "topwork device policy 1\n";
-  std::set<int> written;  // an operator with several outputs has several rows
-  for (const VerifiedLayer& layer : report.layers) {
-    const bool on_cpu = policy.cpu_ops.count(layer.index) != 0;
-    if (!on_cpu && policy.float32_ops.count(layer.index) == 0) continue;
-    if (!written.insert(layer.index).second) continue;
-    text += std::string(on_cpu ? "cpu" : "float32") + " #" + std::to_string(layer.index) + " " +
-            layer.op + "\n";
+  for (const auto& [op, name] : policy.names) {
+    const char* place = policy.cpu_ops.count(op) != 0 ? "cpu" : "float32";
+    text += std::string(place) + " #" + std::to_string(op) + " " + name + "\n";
   }
   return text;
 }

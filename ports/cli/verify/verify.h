@@ -3,6 +3,7 @@
 #ifndef TOPWORK_PORTS_CLI_VERIFY_VERIFY_H_
 #define TOPWORK_PORTS_CLI_VERIFY_VERIFY_H_
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,9 +53,11 @@ struct VerifyReport {
   const VerifiedLayer* first() const;
 };
 
-// Operators by their number in the file.
+// Operators by their number in the file, and what they are called. An operator that was moved may
+// have no row in a later report: operators in the same place may share a launch.
 struct DevicePolicy {
   std::set<int> float32_ops, cpu_ops;
+  std::map<int, std::string> names;
 };
 
 // Runs the examples on one session under the policy.
@@ -79,7 +82,7 @@ struct StepsReport {
 StepsReport VerifySteps(const VerifyOptions& options, const tw::Model& model);
 
 // The file that tw_session_options.device_policy reads.
-std::string PolicyText(const DevicePolicy& policy, const VerifyReport& report);
+std::string PolicyText(const DevicePolicy& policy);
 
 }  // namespace cli
 }  // namespace topwork
