@@ -37,7 +37,8 @@ inline uchar tw_integer_binary(int a, int b, const __global int* params, int fn)
   return tw_place(v, params[TW_OFFSET_Y], params[TW_LEAST], params[TW_MOST]);
 }
 
-// Four neighbouring elements per work-item. `fn` is TW_ADD, TW_SUB or TW_MUL; `params` has the elements TW_INTEGER_BINARY_PARAMS.
+// Four neighbouring elements per work-item. `fn` is TW_ADD, TW_SUB or TW_MUL; `params` has the
+// elements TW_INTEGER_BINARY_PARAMS.
 TW_KERNEL(integer_binary)(const __global uchar* a, const __global uchar* b, __global uchar* y,
                           const __global int* nest, const __global int* params, int rank, int n,
                           int fn, int is_unsigned) {

@@ -185,10 +185,14 @@ Status DeviceHead::Record(Groups groups) {
     steps_.push_back(recorded_steps);
     evaluations_.push_back(recorded_losses);
   }
+  quick_steps_ = steps_;
   if (most > 0) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(step_, RecordLaunches(MakeHeadStep(launch_, false)));
-  TW_ASSIGN_OR_RETURN(quick_step_, RecordLaunches(MakeHeadStep(launch_, true)));
-  TW_ASSIGN_OR_RETURN(evaluation_, RecordLaunches(MakeHeadEvaluation(plain)));
+  TW_ASSIGN_OR_RETURN(const int step, RecordLaunches(MakeHeadStep(launch_, false)));
+  TW_ASSIGN_OR_RETURN(const int quick_step, RecordLaunches(MakeHeadStep(launch_, true)));
+  TW_ASSIGN_OR_RETURN(const int evaluation, RecordLaunches(MakeHeadEvaluation(plain)));
+  steps_ = {step};
+  quick_steps_ = {quick_step};
+  evaluations_ = {evaluation};
   return Status::Ok();
 }
 
@@ -201,11 +205,7 @@ Status DeviceHead::Submit(int recording) {
   return workspace_->Submit(recording, send);
 }
 
-Status DeviceHead::SubmitSteps(const std::vector<int>& doublings, int single, int64_t n_steps) {
-  if (doublings.empty()) {
-    for (int64_t i = 0; i < n_steps; ++i) TW_RETURN_IF_ERROR(Submit(single));
-    return Status::Ok();
-  }
+Status DeviceHead::SubmitSteps(const std::vector<int>& doublings, int64_t n_steps) {
   for (size_t i = doublings.size(); i-- > 0;) {
     for (; n_steps >= int64_t{1} << i; n_steps -= int64_t{1} << i) {
       TW_RETURN_IF_ERROR(Submit(doublings[i]));
@@ -316,7 +316,7 @@ Status DeviceHead::Begin(const DeviceSteps& steps, Span<const float> class_weigh
 Status DeviceHead::Run(int64_t n_steps) {
   holds_values_ = false;  // until they have come down
   n_begun_ += n_steps;
-  TW_RETURN_IF_ERROR(SubmitSteps(steps_, updates_at_once_ ? quick_step_ : step_, n_steps));
+  TW_RETURN_IF_ERROR(SubmitSteps(updates_at_once_ ? quick_steps_ : steps_, n_steps));
   n_unsent_ = 0;
   return workspace_->Finish();
 }
@@ -352,7 +352,7 @@ Status DeviceHead::Evaluate(const DeviceSteps& steps, Span<const float> class_we
                             const HeadValues& values, std::vector<float>* out_losses) {
   TW_RETURN_IF_ERROR(UploadValues(values));
   TW_RETURN_IF_ERROR(UploadTables(steps, class_weights));
-  TW_RETURN_IF_ERROR(SubmitSteps(evaluations_, evaluation_, steps.n_steps()));
+  TW_RETURN_IF_ERROR(SubmitSteps(evaluations_, steps.n_steps()));
   out_losses->resize(steps.order.size());
   return Down(launch_.losses, out_losses->data(), out_losses->size() * 4, &traffic_.losses);
 }

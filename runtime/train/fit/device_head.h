@@ -98,8 +98,8 @@ class DeviceHead {
   Status Record(Groups groups);
   Result<int> RecordLaunches(Span<const Launch> launches);
   Status Submit(int recording);
-  // By the recordings of so many doublings of a step where there are any, else one by one.
-  Status SubmitSteps(const std::vector<int>& doublings, int single, int64_t n_steps);
+  // Recording i of `doublings` takes 2^i steps.
+  Status SubmitSteps(const std::vector<int>& doublings, int64_t n_steps);
   Status UploadValues(const HeadValues& values);
   Status UploadTables(const DeviceSteps& steps, Span<const float> class_weights);
   Status Up(const LaunchArgument& to, const void* data, size_t bytes, uint64_t* kind);
@@ -109,10 +109,9 @@ class DeviceHead {
   std::unique_ptr<Workspace> workspace_;
   HeadLaunch launch_;
   HeadBounds bounds_;
-  // Recordings, −1 where there is none. One group: entry i takes 2^i steps. Many groups: one step,
-  // whose update waits for the whole gradient or follows at once.
-  std::vector<int> steps_, evaluations_;
-  int step_ = -1, quick_step_ = -1, evaluation_ = -1;
+  // Recordings, of which entry i takes 2^i steps: several by one group, one by many. Quick steps
+  // update at once, where no gradient can be too large.
+  std::vector<int> steps_, quick_steps_, evaluations_;
   std::vector<int64_t> recorded_launches_;  // of each recording
   bool updates_at_once_ = false;            // in this run
   int64_t n_launches_ = 0, n_unsent_ = 0;
