@@ -44,6 +44,8 @@ struct ElementwiseKernels {
   const ReduceRowFunction* reduce_row;
 
   void (*half_to_float)(const uint16_t* x, float* y, int64_t n);
+  // As FloatToHalf of tensor.h: to the nearest, ties to even.
+  void (*float_to_half)(const float* x, uint16_t* y, int64_t n);
   // y = scale (x - zero_point)
   void (*dequantize_i8)(const int8_t* x, float* y, int64_t n, float scale, int32_t zero_point);
   void (*dequantize_u8)(const uint8_t* x, float* y, int64_t n, float scale, int32_t zero_point);

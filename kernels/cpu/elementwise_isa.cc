@@ -145,6 +145,26 @@ void HalfToFloat(const uint16_t* x, float* y, int64_t n) {
   }
 }
 
+// Without branches, so that it becomes vectors. Halves below 2^-14 are multiples of 2^-24, to which
+// the sum with 0.5 rounds them; the rounding of the others may carry into the exponent, as it must.
+void FloatToHalf(const float* x, uint16_t* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, x + i, sizeof(bits));
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    float value;
+    __builtin_memcpy(&value, &magnitude, sizeof(value));
+    value += 0.5f;
+    uint32_t subnormal;
+    __builtin_memcpy(&subnormal, &value, sizeof(subnormal));
+    const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+    const uint32_t finite = magnitude < 0x38800000u ? subnormal - 0x3f000000u : normal;
+    const uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;  // NaN or infinity
+    const uint32_t half = magnitude >= 0x477ff000u ? special : finite;
+    y[i] = static_cast<uint16_t>(((bits >> 16) & 0x8000u) | half);
+  }
+}
+
 template <typename T>
 void Dequantize(const T* x, float* y, int64_t n, float scale, int32_t zero_point) {
   for (int64_t i = 0; i < n; ++i) y[i] = scale * static_cast<float>(x[i] - zero_point);
@@ -182,6 +202,7 @@ const ElementwiseKernels kElementwiseKernels = {
     kReduceRows,
     kReduceRow,
     HalfToFloat,
+    FloatToHalf,
     Dequantize<int8_t>,
     Dequantize<uint8_t>,
     Dequantize<int16_t>,

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/gpu/gpu_rounding.h"
 #include "kernels/gpu/stages.h"
 
@@ -214,10 +216,8 @@ int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
   std::vector<float> values(n);
   fill(values.data());
   std::vector<uint8_t> bytes(n * sizeof(uint16_t));
-  for (size_t k = 0; k < n; ++k) {
-    const uint16_t value = FloatToHalf(values[k]);
-    std::memcpy(bytes.data() + k * sizeof(value), &value, sizeof(value));
-  }
+  BestCpuKernels().elementwise->float_to_half(
+      values.data(), reinterpret_cast<uint16_t*>(bytes.data()), static_cast<int64_t>(n));
   return NewConstant(std::move(bytes));
 }
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/ops/shared/quant.h"
 #include "runtime/tensor/packed.h"
 
@@ -82,6 +84,11 @@ float RealAt(Storage storage, const void* device, size_t i) {
   return storage == Storage::kFloat16 ? HalfToFloat(At<uint16_t>(device, i)) : At<float>(device, i);
 }
 
+// float32 on the host, float16 on the device.
+bool IsHalfOfFloat(const GpuFormat& format, Storage storage) {
+  return format.is_real && !format.is_quantized() && storage == Storage::kFloat16;
+}
+
 std::string WhyNotQuantized(const TensorView& view, Storage storage, GpuFormat* format) {
   const Quantization& quantization = *view.quantization;
   if (quantization.scales.size() != 1) return "has several scales";
@@ -134,6 +141,11 @@ Status ToGpuFormat(const GpuFormat& format, Storage storage, const void* host, s
     if (n > 0) std::memcpy(device, host, n);
     return Status::Ok();
   }
+  if (IsHalfOfFloat(format, storage)) {
+    BestCpuKernels().elementwise->float_to_half(
+        static_cast<const float*>(host), static_cast<uint16_t*>(device), static_cast<int64_t>(n));
+    return Status::Ok();
+  }
   for (size_t i = 0; i < n && format.is_real; ++i) {
     float value = 0.0f;
     if (format.is_quantized()) {
@@ -159,6 +171,11 @@ void FromGpuFormat(const GpuFormat& format, Storage storage, const void* device,
                    void* host) {
   if (format.is_bytes) {
     if (n > 0) std::memcpy(host, device, n);
+    return;
+  }
+  if (IsHalfOfFloat(format, storage)) {
+    BestCpuKernels().elementwise->half_to_float(static_cast<const uint16_t*>(device),
+                                                static_cast<float*>(host), static_cast<int64_t>(n));
     return;
   }
   if (!format.is_real) {
@@ -188,7 +205,8 @@ void ReadReals(const TensorView& view, Span<const float> scales, float* to) {
     return;
   }
   if (view.dtype == DType::kFloat16) {
-    for (size_t i = 0; i < n; ++i) to[i] = HalfToFloat(At<uint16_t>(view.data, i));
+    BestCpuKernels().elementwise->half_to_float(static_cast<const uint16_t*>(view.data), to,
+                                                static_cast<int64_t>(n));
     return;
   }
   if (view.quantization != nullptr && view.quantization->block > 0) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/elementwise.h"
 #include "runtime/base/sha256.h"
 #include "runtime/tensor/tensor.h"
 
@@ -131,7 +133,7 @@ void FeatureCache::Store(const float* rows, uint8_t* to) const {
     return;
   }
   uint16_t* halves = reinterpret_cast<uint16_t*>(to);
-  for (int64_t k = 0; k < ExampleFloats(); ++k) halves[k] = FloatToHalf(rows[k]);
+  BestCpuKernels().elementwise->float_to_half(rows, halves, ExampleFloats());
 }
 
 void FeatureCache::SetTarget(int64_t i, const ExampleTarget& target, const ExampleId* id) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/elementwise.h"
 #include "runtime/base/hash64.h"
 #include "runtime/tensor/tensor.h"
 
@@ -243,7 +245,10 @@ Status DeviceHead::UploadFeatures(const FeatureCache& cache) {
       const size_t n = gathered * dim;
       bounds_.feature = Largest(staging.data(), n, bounds_.feature);
       // The rows were halves before: nothing is lost.
-      for (size_t k = 0; half && k < n; ++k) halves[k] = FloatToHalf(staging[k]);
+      if (half) {
+        BestCpuKernels().elementwise->float_to_half(staging.data(), halves.data(),
+                                                    static_cast<int64_t>(n));
+      }
       const void* data = half ? static_cast<const void*>(halves.data()) : staging.data();
       TW_RETURN_IF_ERROR(
           workspace_->Upload(launch_.features.buffer, sent * element, data, n * element));

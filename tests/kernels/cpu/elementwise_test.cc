@@ -248,5 +248,27 @@ TEST_CASE("elementwise: every half becomes its float", "[ops][sets]") {
   }
 }
 
+// Every upper half of a float's bits, with lower halves at and beside what decides its rounding.
+TEST_CASE("elementwise: floats become halves, ties to even", "[ops][sets]") {
+  const uint32_t kLower[] = {0,      1,      0x0fff, 0x1000, 0x1001, 0x2fff, 0x3000,
+                             0x7fff, 0x8000, 0xefff, 0xf000, 0xf001, 0xffff};
+  std::vector<float> x;
+  for (uint32_t upper = 0; upper < 65536; ++upper) {
+    for (const uint32_t lower : kLower) {
+      const uint32_t bits = upper << 16 | lower;
+      x.push_back(0.0f);
+      std::memcpy(&x.back(), &bits, sizeof(bits));
+    }
+  }
+  std::vector<uint16_t> y(x.size());
+  for (const CpuKernels* table : RunnableTables()) {
+    table->elementwise->float_to_half(x.data(), y.data(), static_cast<int64_t>(x.size()));
+    size_t n_wrong = 0;
+    for (size_t i = 0; i < x.size(); ++i) n_wrong += y[i] == FloatToHalf(x[i]) ? 0 : 1;
+    INFO(table->isa);
+    CHECK(n_wrong == 0);
+  }
+}
+
 }  // namespace test
 }  // namespace topwork
