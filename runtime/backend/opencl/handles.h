@@ -47,6 +47,31 @@ class Handle {
   T object_ = nullptr;
 };
 
+// Owners of OpenCL's objects that go in the reverse order of their coming. Of parts of one buffer that
+// overlap, NVIDIA's driver (580) must be given back the newest first: else the process ends in it.
+template <typename T>
+class NewestFirst {
+ public:
+  NewestFirst() = default;
+  NewestFirst(NewestFirst&& other) = default;
+  NewestFirst& operator=(NewestFirst&& other) noexcept {
+    Clear();
+    items_ = std::move(other.items_);
+    return *this;
+  }
+  ~NewestFirst() { Clear(); }
+  void Clear() {
+    while (!items_.empty()) items_.pop_back();
+  }
+  void Add(T item) { items_.push_back(std::move(item)); }
+  size_t size() const { return items_.size(); }
+  T& operator[](size_t i) { return items_[i]; }
+  const T& operator[](size_t i) const { return items_[i]; }
+
+ private:
+  std::vector<T> items_;
+};
+
 using ContextHandle = Handle<cl_context, &ClApi::clReleaseContext>;
 using QueueHandle = Handle<cl_command_queue, &ClApi::clReleaseCommandQueue>;
 using MemHandle = Handle<cl_mem, &ClApi::clReleaseMemObject>;

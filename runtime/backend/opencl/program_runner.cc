@@ -99,6 +99,8 @@ Result<std::unique_ptr<AttachedProgram>> AttachedProgram::Create(
 }
 
 void AttachedProgram::Release() {
+  commands_ = Commands();
+  recorded_ = InternalError("the program is not bound to memory");
   for (size_t b = 0; b < regions_.size(); ++b) {
     if (regions_[b] == nullptr) continue;
     regions_[b] = nullptr;
@@ -244,11 +246,11 @@ namespace {
 
 class SessionPrograms final : public AttachedPrograms {
  public:
-  explicit SessionPrograms(std::vector<std::unique_ptr<AttachedProgram>> programs)
+  explicit SessionPrograms(NewestFirst<std::unique_ptr<AttachedProgram>> programs)
       : programs_(std::move(programs)) {}
 
   void Bind(const std::vector<ProgramTensors>& tensors) override {
-    for (const auto& program : programs_) program->Release();
+    for (size_t k = programs_.size(); k > 0; --k) programs_[k - 1]->Release();
     for (size_t k = 0; k < programs_.size(); ++k) programs_[k]->Bind(tensors[k]);
   }
   Status Run(size_t k, const ProgramTensors& tensors, std::vector<int64_t>* part_nanos) override {
@@ -256,7 +258,7 @@ class SessionPrograms final : public AttachedPrograms {
   }
 
  private:
-  const std::vector<std::unique_ptr<AttachedProgram>> programs_;
+  NewestFirst<std::unique_ptr<AttachedProgram>> programs_;
 };
 
 // A device is given its own programs only.
@@ -282,11 +284,11 @@ Result<std::unique_ptr<AttachedPrograms>> AttachPrograms(const std::shared_ptr<C
   if (arena_bytes > 0) {
     TW_ASSIGN_OR_RETURN(memory->arena, DeviceBuffer::Create(context, arena_bytes, flags));
   }
-  std::vector<std::unique_ptr<AttachedProgram>> programs;
+  NewestFirst<std::unique_ptr<AttachedProgram>> programs;
   for (const auto& program : loaded) {
     TW_ASSIGN_OR_RETURN(std::unique_ptr<AttachedProgram> attached,
                         AttachedProgram::Create(Own(program), memory));
-    programs.push_back(std::move(attached));
+    programs.Add(std::move(attached));
   }
   return std::unique_ptr<AttachedPrograms>(new SessionPrograms(std::move(programs)));
 }

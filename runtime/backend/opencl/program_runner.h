@@ -66,7 +66,8 @@ class AttachedProgram {
   static Result<std::unique_ptr<AttachedProgram>> Create(
       std::shared_ptr<const OpenClProgram> program, std::shared_ptr<SessionMemory> memory);
   // The tensors lie there from now on, where the device can use them in place it does. Release
-  // comes first, for all programs of the session: the old places are the host's again.
+  // comes first, for all programs of the session, the last one first: the old places are the
+  // host's again, and what was recorded is gone.
   void Bind(const ProgramTensors& tensors);
   void Release();
   // Inputs go up and outputs come down in between, unless they are in place; others are converted

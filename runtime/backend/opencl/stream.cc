@@ -131,10 +131,14 @@ Result<cl_mem> Stream::MemoryOf(const Launch& launch, size_t index, Span<const M
   if (argument.bytes == 0) {
     return InternalError("{}: argument {} has an offset but no size", NameOf(launch), index);
   }
-  TW_ASSIGN_OR_RETURN(MemHandle part,
-                      CreateSubBuffer(whole, argument.offset_bytes, argument.bytes));
-  commands->parts_.push_back(std::move(part));
-  return commands->parts_.back().get();
+  cl_mem& known = commands->part_at_[{whole.get(), argument.offset_bytes, argument.bytes}];
+  if (known == nullptr) {
+    TW_ASSIGN_OR_RETURN(MemHandle part,
+                        CreateSubBuffer(whole, argument.offset_bytes, argument.bytes));
+    known = part.get();
+    commands->parts_.Add(std::move(part));
+  }
+  return known;
 }
 
 Status Stream::RecordProduct(const Launch& launch, Span<const MemHandle> buffers,
@@ -149,7 +153,7 @@ Status Stream::RecordProduct(const Launch& launch, Span<const MemHandle> buffers
   TW_ASSIGN_OR_RETURN(const size_t temp_bytes, blas.TempBytes(product, queue_.get()));
   TW_ASSIGN_OR_RETURN(MemHandle temp, CreateBuffer(context_->handle(), temp_bytes));
   product.temp = temp.get();
-  commands->parts_.push_back(std::move(temp));
+  commands->parts_.Add(std::move(temp));
   Commands::Step step{};
   step.product = std::make_shared<const Blas::Product>(product);
   commands->steps_.push_back(std::move(step));

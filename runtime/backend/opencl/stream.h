@@ -8,6 +8,8 @@
 #define TOPWORK_RUNTIME_BACKEND_OPENCL_STREAM_H_
 
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "kernels/gpu/launch.h"
@@ -44,7 +46,10 @@ class Commands {
   // What the stream learns while it runs them.
   int n_measured_ = 0;
   uint64_t submitted_ = 0;  // Stream::waits_ when the command buffer was last enqueued
-  std::vector<MemHandle> parts_;
+  NewestFirst<MemHandle> parts_;
+  // Those of buffers, by buffer, offset and size: one object for all launches, since drivers' work
+  // for a launch grows with a buffer's parts.
+  std::map<std::tuple<cl_mem, size_t, size_t>, cl_mem> part_at_;
   CommandBuffer buffer_;  // of all steps; empty where there is none
 };
 

@@ -13,7 +13,7 @@ struct Workspace::Impl {
   std::vector<opencl::MemHandle> buffers;
   size_t bytes = 0;
   opencl::Stream stream;
-  std::vector<opencl::Commands> recordings;
+  opencl::NewestFirst<opencl::Commands> recordings;
 };
 
 Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -59,7 +59,7 @@ Status Workspace::Download(int32_t buffer, size_t offset_bytes, void* data, size
 
 Result<int> Workspace::Record(Span<const Launch> launches) {
   TW_ASSIGN_OR_RETURN(opencl::Commands commands, impl_->stream.Record(launches, impl_->buffers));
-  impl_->recordings.push_back(std::move(commands));
+  impl_->recordings.Add(std::move(commands));
   return static_cast<int>(impl_->recordings.size() - 1);
 }
 

@@ -30,6 +30,9 @@ TEST_CASE("a session on the automatic device measures once", "[opencl]") {
   options.cache_dir = cache.c_str();
   const std::string first = PlanText(MakeSession(model.get(), &options).get());
   INFO(first);
+  if (first.find("nothing of this model is worth its while") != std::string::npos) {
+    TW_SKIP("the model is too small for " + device.info.name + ", so that nothing is measured");
+  }
   CHECK(first.find("auto: cpu ") == 0);
   CHECK(first.find(" ms, opencl:") != std::string::npos);
   CHECK(first.find("measured before") == std::string::npos);

@@ -131,5 +131,25 @@ TEST_CASE("opencl session faults: whatever call fails, the answer is right", "[o
   CHECK(unharmed > 0);
 }
 
+// NVIDIA's driver crashes in clReleaseMemObject where an older part of a buffer goes first.
+TEST_CASE("opencl session faults: parts of a buffer are released newest first", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  std::string reason;
+  const test::Shim shim = test::OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  shim.fail(0, 0);
+  const test::Bytes bytes = test::ImageModel();
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  const long early = shim.early_parts(), parts = shim.parts();
+  Outcome outcome;
+  outcome.status = OpenAndRun(*shim.api, "off", model.value(), &outcome);
+  REQUIRE(outcome.status.ToString() == "OK");
+  REQUIRE(outcome.on_device);
+  CHECK(shim.parts() - parts == 5);  // one of each tensor, for all launches
+  CHECK(shim.early_parts() == early);
+}
+
 }  // namespace session_fault_test
 }  // namespace topwork

@@ -38,6 +38,8 @@ Shim OpenShim(std::string* reason) {
   FindShim(library, "topwork_shim_calls", &shim.calls);
   FindShim(library, "topwork_shim_objects", &shim.objects);
   FindShim(library, "topwork_shim_compiled", &shim.compiled);
+  FindShim(library, "topwork_shim_parts", &shim.parts);
+  FindShim(library, "topwork_shim_early_parts", &shim.early_parts);
   return shim;
 }
 

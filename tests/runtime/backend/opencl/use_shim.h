@@ -21,6 +21,9 @@ struct Shim {
   long (*calls)() = nullptr;
   long (*objects)() = nullptr;   // made and not yet released
   long (*compiled)() = nullptr;  // programs from source so far
+  long (*parts)() = nullptr;     // parts of buffers made so far
+  // Parts so far that were released before a younger one of the same buffer.
+  long (*early_parts)() = nullptr;
 };
 
 // Null api where there is no shim, with the reason.

@@ -129,7 +129,11 @@ TEST_CASE("device extractor: auto takes one place, by trial, and keeps to it", "
   const auto extractor = NewExtractor(options);
   const std::string place = extractor->workers().places();
   CHECK((place == "cpu" || place == test::TestDeviceName().ToString()));
-  CHECK(extractor->workers().note().find("auto: cpu ") == 0);
+  const std::string note = extractor->workers().note();
+  if (note.find("nothing of this model is worth its while") != std::string::npos) {
+    TW_SKIP("the model is too small for " + device.info.name + ", so that nothing is measured");
+  }
+  CHECK(note.find("auto: cpu ") == 0);
   CheckSame(Features(options, images, nullptr), expected, 1e-5f);
   const auto again = NewExtractor(options);
   CHECK(again->workers().places() == place);

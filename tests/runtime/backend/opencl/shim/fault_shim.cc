@@ -1,5 +1,6 @@
 // An OpenCL library that passes every call on to the machine's and fails one of them on demand:
-// what TOPWORK_OPENCL_LIBRARY names in fault tests. It also counts the objects that live.
+// what TOPWORK_OPENCL_LIBRARY names in fault tests. It also counts the objects that live, and
+// watches in which order parts of a buffer are released.
 //
 // Its functions have OpenCL's names; which code runs for each is settled while the library is
 // loaded (ifunc), so that one template serves them all.
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <tuple>
 
 #include "runtime/backend/opencl/cl.h"
@@ -19,6 +22,36 @@ std::atomic<long> g_fail_at{0};   // the call that fails; 0: none
 std::atomic<int> g_code{0};       // what it returns
 std::atomic<long> g_objects{0};   // made and not yet released
 std::atomic<long> g_compiled{0};  // clCreateProgramWithSource
+
+// Parts of buffers that live.
+struct Part {
+  cl_mem buffer;
+  long number;  // in the order of their making
+  int n_users;
+};
+std::mutex g_parts_mutex;
+std::map<cl_mem, Part> g_parts;
+long g_made_parts = 0;
+// Parts that were released while a younger one of the same buffer lived.
+long g_early_parts = 0;
+
+void NotePart(cl_mem part, cl_mem buffer) {
+  const std::lock_guard<std::mutex> lock(g_parts_mutex);
+  g_parts[part] = {buffer, ++g_made_parts, 1};
+}
+
+void NoteUsers(cl_mem part, int change) {
+  const std::lock_guard<std::mutex> lock(g_parts_mutex);
+  const auto found = g_parts.find(part);
+  if (found == g_parts.end() || (found->second.n_users += change) > 0) return;
+  const Part gone = found->second;
+  g_parts.erase(found);
+  for (const auto& [other, of] : g_parts) {
+    if (of.buffer != gone.buffer || of.number < gone.number) continue;
+    ++g_early_parts;
+    return;
+  }
+}
 
 void* RealLibrary() {
   static void* const library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -47,6 +80,9 @@ struct Wrapper<cl_int(A...), kName> {
     // What is released goes in any case: a leak is then the caller's.
     const bool releases = Starts(kName, "clRelease");
     if (fault != 0 && !releases) return fault;
+    if constexpr (std::is_same_v<std::tuple<A...>, std::tuple<cl_mem>>) {
+      NoteUsers(arguments..., releases ? -1 : 1);
+    }
     const cl_int result = real(arguments...);
     if (releases) --g_objects;
     if (result == CL_SUCCESS && Starts(kName, "clRetain")) ++g_objects;
@@ -84,7 +120,16 @@ struct Wrapper<T*(A...), kName> {
     T* result = real(arguments...);
     if (result != nullptr && Starts(kName, "clCreate")) ++g_objects;
     if (std::strcmp(kName, "clCreateProgramWithSource") == 0) ++g_compiled;
+    if constexpr (std::is_same_v<T*, cl_mem> && sizeof...(A) == 5) {
+      const cl_mem buffer = OfBuffer(std::get<0>(std::tie(arguments...)));
+      if (result != nullptr && buffer != nullptr) NotePart(result, buffer);
+    }
     return result;
+  }
+  static cl_mem OfBuffer(cl_mem buffer) { return buffer; }
+  template <typename O>
+  static cl_mem OfBuffer(const O&) {
+    return nullptr;
   }
 };
 
@@ -122,4 +167,8 @@ extern "C" __attribute__((visibility("default"))) long topwork_shim_calls() { re
 extern "C" __attribute__((visibility("default"))) long topwork_shim_objects() { return g_objects; }
 extern "C" __attribute__((visibility("default"))) long topwork_shim_compiled() {
   return g_compiled;
+}
+extern "C" __attribute__((visibility("default"))) long topwork_shim_parts() { return g_made_parts; }
+extern "C" __attribute__((visibility("default"))) long topwork_shim_early_parts() {
+  return g_early_parts;
 }
