@@ -22,7 +22,7 @@ endif()
 
 # The script for a machine with a GPU, on the device that is here.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND TOPWORK_OPENCL AND NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
-  tw_script_test(gpu_day peers peers/gpu_day_test.py $<TARGET_FILE:topwork_cli>)
+  tw_script_test(gpu_day peers peers/gpu/gpu_day_test.py $<TARGET_FILE:topwork_cli>)
   set_tests_properties(peers.gpu_day PROPERTIES TIMEOUT 900)
 endif()
 

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 PRECISIONS = ("float32", "float16")
 CLASSES = (2, 10, 100)
 LIMIT = 150  # seconds of one command: a driver that hangs must not take the day
@@ -87,6 +88,24 @@ def latency(day, device, model):
             "model": name_of(model), "device": result["device"], "precision": result["precision"],
             "p50_ms": result["latency_ms"]["p50"], "min_ms": result["latency_ms"]["min"],
             "plan_ms": result["plan_ms"], "first_run_ms": result["first_run_ms"], "on_device": result["placed"]})
+
+
+def litert(day, python, model):
+    """The same model by LiteRT's GPU backend, as more rows of the latencies."""
+    command = [python, "-B", str(HERE / "gpu_litert.py"), str(model)]
+    try:
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+        rows = json.loads(result.stdout.splitlines()[-1])
+    except (subprocess.TimeoutExpired, ValueError, IndexError, OSError) as error:
+        rows = [{"failed": str(error)}]
+    for row in rows:
+        if "failed" in row:
+            day.data["failed"].append({"command": f"LiteRT's GPU backend on {name_of(model)}", "why": row["failed"]})
+            continue
+        day.data["latency"].append({
+            "model": name_of(model), "device": "LiteRT, WebGPU", "precision": row["precision"],
+            "p50_ms": row["p50_ms"], "min_ms": row["min_ms"], "plan_ms": 1e3 * row["first_answer_s"],
+            "first_run_ms": None, "on_device": "whole" if row["whole"] else "in part"})
 
 
 def operators(day, device, model, precision):
@@ -180,9 +199,11 @@ def default_models():
     return zoo + more
 
 
-def measure_all(day, device, models):
+def measure_all(day, device, models, python):
     for model in models:
         day.reach(f"latency of {name_of(model)}", lambda: latency(day, device, model))
+        if python:
+            day.reach(f"LiteRT's latency of {name_of(model)}", lambda: litert(day, python, model))
         for precision in PRECISIONS:
             day.reach(f"answers of {name_of(model)}, {precision}", lambda: verify(day, device, model, precision))
         if model != models[0]:
@@ -199,6 +220,7 @@ def main():
     parser.add_argument("--out", default=str(ROOT / "build" / "gpu_day"))
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--device")
+    parser.add_argument("--litert", metavar="PYTHON")
     parser.add_argument("models", nargs="*", metavar="MODEL")
     args = parser.parse_args()
     models = args.models or [str(path) for path in default_models()]
@@ -211,7 +233,7 @@ def main():
         print(f"gpu_day.sh: {why}", file=sys.stderr)
         return 3
     day.data["device"] = entry
-    measure_all(day, entry["id"], models)
+    measure_all(day, entry["id"], models, args.litert)
     wrong = [row for row in day.data["verify"] if not row["agrees"]]
     print(f"{day.out / 'gpu_day.md'}: {len(day.data['verify'])} comparisons, {len(wrong)} wrong; "
           f"{len(day.data['failed'])} commands failed; {len(day.data['not_reached'])} not reached")

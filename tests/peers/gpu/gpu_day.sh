@@ -1,29 +1,32 @@
 #!/bin/sh
 # What a GPU makes of Topwork, in at most ten minutes: for a machine that has one for a short while.
 #
-# Usage: tests/peers/gpu_day.sh [--topwork FILE] [--out DIR] [--seconds N] [--device NAME] [MODEL...]
-#        tests/peers/gpu_day.sh --carry DIR
+# Usage: tests/peers/gpu/gpu_day.sh [--topwork FILE] [--out DIR] [--seconds N] [--device NAME] [--litert PYTHON]
+#                                   [MODEL...]
+#        tests/peers/gpu/gpu_day.sh --carry DIR
 #   --topwork FILE  the command; default: build/release/topwork
 #   --out DIR       gets gpu_day.json and gpu_day.md, anew after every measurement; default: build/gpu_day
 #   --seconds N     begins no measurement later than that; default: 540
 #   --device NAME   as for topwork's --device; default: the first OpenCL GPU
+#   --litert PYTHON a Python with ai-edge-litert, whose GPU backend (WebGPU) takes turns with Topwork: needs a Vulkan
+#                   driver and its loader
 #   MODEL...        default: the models of models/zoo, then those of $TOPWORK_SHARED/models/float and int8
 #   --carry DIR     copies what a machine without a network needs (the command, its libraries, an OpenCL loader, this
-#                   script, the zoo) into DIR; there, run DIR/tests/peers/gpu_day.sh
+#                   script, the zoo) into DIR; there, run DIR/tests/peers/gpu/gpu_day.sh
 #
 # Needs Python 3 and the GPU's driver. NVIDIA's OpenCL is found in containers, too, which have the driver's library
 # without the file that names it. Where the driver has no OpenCL (Jetson), build PoCL with CUDA before and name the
 # folder of its .icd file in OCL_ICD_VENDORS: this script does not build it.
 # Exit code: 0 measured; 1 something failed or a wrong answer, see the pages; 2 wrong usage; 3 no GPU.
 set -eu
-root=$(cd "$(dirname "$0")/../.." && pwd)
-case " $* " in *" -h "* | *" --help "*) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+root=$(cd "$(dirname "$0")/../../.." && pwd)
+case " $* " in *" -h "* | *" --help "*) sed -n '2,23s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 # carry DIR
 carry() {
   tool="$root/build/release/topwork"
   [ -x "$tool" ] || { echo "gpu_day.sh: $tool is missing; build it: cmake --build --preset release" >&2; exit 2; }
-  mkdir -p "$1/build/release" "$1/lib" "$1/models/zoo" "$1/tests/peers"
+  mkdir -p "$1/build/release" "$1/lib" "$1/models/zoo" "$1/tests/peers/gpu"
   cp "$tool" "$1/build/release/"
   ldd "$tool" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
     grep -vE '/(libc|libm|libdl|libpthread|librt)\.so' | xargs -r cp -L -t "$1/lib"
@@ -31,8 +34,8 @@ carry() {
   [ -n "$loader" ] || { echo "gpu_day.sh: no OpenCL loader is here; Debian: apt install ocl-icd-libopencl1" >&2; exit 2; }
   cp -L "$loader" "$1/lib/libOpenCL.so.1"
   cp "$root"/models/zoo/*.tflite "$1/models/zoo/"
-  cp "$root/tests/peers/gpu_day.sh" "$root/tests/peers/gpu_day.py" "$1/tests/peers/"
-  echo "$1 is ready; on the other machine: $(basename "$1")/tests/peers/gpu_day.sh"
+  cp "$root"/tests/peers/gpu/gpu_day.sh "$root"/tests/peers/gpu/gpu_*.py "$1/tests/peers/gpu/"
+  echo "$1 is ready; on the other machine: $(basename "$1")/tests/peers/gpu/gpu_day.sh"
 }
 
 if [ "${1:-}" = --carry ]; then
@@ -57,4 +60,4 @@ if [ -z "${OCL_ICD_VENDORS:-}" ] && ! ls /etc/OpenCL/vendors/nvidia*.icd >/dev/n
     break
   done
 fi
-exec python3 -B "$root/tests/peers/gpu_day.py" "$@"
+exec python3 -B "$root/tests/peers/gpu/gpu_day.py" "$@"

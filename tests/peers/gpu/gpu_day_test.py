@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "tests" / "peers" / "gpu_day.sh"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "tests" / "peers" / "gpu" / "gpu_day.sh"
 MODEL = ROOT / "models" / "zoo" / "digits_mlp_f32.tflite"
 failures = []
 
@@ -72,7 +72,7 @@ def carries(tool, folder):
     result = run("--carry", folder)
     check(result.returncode == 0 and (folder / "lib" / "libOpenCL.so.1").is_file(), f"--carry: {result.stderr}")
     # There the loader and the libraries come from the folder.
-    result = subprocess.run([str(folder / "tests" / "peers" / "gpu_day.sh"), "--device", "opencl:99"],
+    result = subprocess.run([str(folder / "tests" / "peers" / "gpu" / "gpu_day.sh"), "--device", "opencl:99"],
                             stderr=subprocess.PIPE, text=True)
     check(result.returncode == 3 and "opencl:0" in result.stderr, f"what was carried finds devices: {result.stderr}")
 
