@@ -5,7 +5,6 @@
 // evict each other. The backward pass copies kPanelRows × kPanelWidth elements of the rows. The
 // problem's shape alone decides where the blocks lie, so no split of the work changes a sum.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "kernels/cpu/simd.h"
@@ -65,7 +64,9 @@ TW_INLINE Vec SumLanes(const Vec* v) {
 template <int kN>
 TW_INLINE void SumTile(const float* const* rows, const float* const* weights, int64_t stride,
                        int64_t depth, float* out) {
-  Vec sums[kRows * kClasses] = {};
+  Vec sums[kRows * kClasses];
+  for (Vec& sum : sums)
+    sum = Vec{};  // in registers: as an initialiser it is a call that fills memory
   int64_t d = 0;
   int64_t at = 0;
   for (; d + kLanes <= depth; d += kLanes, at += stride) {
@@ -166,14 +167,15 @@ void FillPanel(const DenseStep& step, int64_t first_row, int64_t d, int64_t d1, 
   panel->n_rows = std::min(kPanelRows, step.n_rows - first_row);
   panel->d = d;
   panel->n = std::min(kPanelWidth, d1 - d);
-  const size_t bytes = static_cast<size_t>(panel->n) * sizeof(float);
+  // What a strip reads.
+  const int64_t width = std::min<int64_t>(kPanelWidth, (panel->n + kStrip - 1) / kStrip * kStrip);
   for (int64_t b = 0; b < panel->n_rows; ++b) {
     const float* row = step.rows[first_row + b] + d;
-    if (panel->n == kPanelWidth) {
-      for (int k = 0; k < kPanelWidth; k += kLanes) Store(panel->x[b] + k, Load(row + k));
-    } else {
-      std::memset(panel->x[b], 0, sizeof(panel->x[b]));
-      std::memcpy(panel->x[b], row, bytes);
+    int64_t k = 0;
+    for (; k + kLanes <= panel->n; k += kLanes) Store(panel->x[b] + k, Load(row + k));
+    for (; k < width; k += kLanes) {
+      const int n = static_cast<int>(std::max<int64_t>(0, panel->n - k));
+      Store(panel->x[b] + k, n > 0 ? LoadFirst(row + k, n) : Vec{});
     }
   }
 }
@@ -185,7 +187,10 @@ TW_INLINE void BackwardTile(const DenseStep& step, const Panel& panel, const flo
                             int64_t c, int64_t first, float* gradient) {
   float* to = gradient + c * step.dim + panel.d + first;
   const int n = static_cast<int>(std::min<int64_t>(kStrip, panel.n - first));
-  Vec sums[kN][kStripVectors] = {};
+  Vec sums[kN][kStripVectors];
+  for (int j = 0; j < kN; ++j) {
+    for (int k = 0; k < kStripVectors; ++k) sums[j][k] = Vec{};
+  }
   if (panel.first_row > 0) {
     for (int j = 0; j < kN; ++j) {
       for (int k = 0; k < kStripVectors && k * kLanes < n; ++k) {
@@ -241,9 +246,10 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
 }  // namespace
 
 extern const TrainKernels kTrainKernels;
-const TrainKernels kTrainKernels = {
-    TW_STRING(TW_ISA), Forward,    Backward,  MaxAbs,  SumSquares,         Scale, Sgd, Adam,
-    AddProducts,       DotDoubles, UpdateDot, Reflect, SoftmaxCrossEntropy};
+const TrainKernels kTrainKernels = {TW_STRING(TW_ISA),   Forward,         Backward,  MaxAbs,
+                                    SumSquares,          Scale,           Sgd,       Adam,
+                                    AddProducts,         DotDoubles,      UpdateDot, Reflect,
+                                    SoftmaxCrossEntropy, MomentsOfSoftmax};
 
 }  // namespace TW_ISA
 }  // namespace topwork

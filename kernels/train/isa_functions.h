@@ -23,8 +23,9 @@ double DotDoubles(const double* a, const double* b, int64_t n);
 double UpdateDot(double p, const double* w, double q, const double* v, const double* next,
                  int64_t n, double* row);
 void Reflect(const double* v, double beta, int64_t n, double* x);
-double SoftmaxCrossEntropy(float* logits, int64_t n_classes, int32_t label, float scale,
-                           int64_t* out_best);
+void SoftmaxCrossEntropy(const SoftmaxStep& step);
+void MomentsOfSoftmax(const float* logits, int64_t n_rows, int64_t n_classes, float beta,
+                      SoftmaxMoments* out);
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -43,6 +43,23 @@ struct AdamStep {
   float correction2 = 1.0f;  // 1 / (1 − beta2^t)
 };
 
+// Rows of scores, all arrays by row.
+struct SoftmaxStep {
+  float* logits = nullptr;  // [n_rows, n_classes]
+  int64_t n_rows = 0;
+  int64_t n_classes = 0;
+  const int32_t* labels = nullptr;
+  const float* scales = nullptr;
+  double* losses = nullptr;
+  int32_t* best = nullptr;
+};
+
+// Of a row's d = z − max with weights e^(beta · d): Σ e, Σ e d, Σ e d².
+struct SoftmaxMoments {
+  double sum, first, second;
+  float max;
+};
+
 // Rows and columns of add_products' tile.
 constexpr int kProductTile = 16;
 
@@ -75,9 +92,12 @@ struct TrainKernels {
                        int64_t n, double* row);
   // x[j] −= beta · v[j] · Σ_i v[i] · x[i], for eight vectors at once: x is [n, 8].
   void (*reflect)(const double* v, double beta, int64_t n, double* x);
-  // SoftmaxCrossEntropyRow with exponentials in vectors, which round differently.
-  double (*softmax_cross_entropy)(float* logits, int64_t n_classes, int32_t label, float scale,
-                                  int64_t* out_best);
+  // SoftmaxCrossEntropyRow for many rows, with exponentials in vectors, which round differently. A
+  // row's result does not depend on the others.
+  void (*softmax_cross_entropy)(const SoftmaxStep& step);
+  // For every row, in float32.
+  void (*softmax_moments)(const float* logits, int64_t n_rows, int64_t n_classes, float beta,
+                          SoftmaxMoments* out);
 };
 
 // The table that belongs to the instruction set of `cpu`.

@@ -90,19 +90,30 @@ Status DenseHead::Scores(const float* const* rows, int64_t n, float* scores) {
   return Status::Ok();
 }
 
-// LossRow, except that the loss of nearly all heads has its own loop for each instruction set.
-double DenseHead::DeltaRow(const LossOptions& loss, const Targets& targets, int64_t b, float scale,
-                           float* scores, double* out_hits) const {
+// LossRow of rows [begin, end), except that the loss of nearly all heads has its own loop for each
+// instruction set.
+void DenseHead::DeltaRows(const LossOptions& loss, const Targets& targets, int64_t begin,
+                          int64_t end, float scale) {
+  float* scores = delta_.as<float>() + begin * n_outputs_;
   if (!UsesLabels(loss.loss) || loss.label_smoothing != 0.0f || loss.focal_gamma != 0.0f) {
-    return LossRow(loss, targets, b, n_outputs_, scale, scores, out_hits);
+    for (int64_t b = begin; b < end; ++b, scores += n_outputs_) {
+      const size_t i = static_cast<size_t>(b);
+      losses_[i] = LossRow(loss, targets, b, n_outputs_, scale, scores, &hits_[i]);
+    }
+    return;
   }
-  const double weight = RowWeight(loss, targets, b);
-  const int32_t label = targets.labels[b];
-  int64_t best = 0;
-  const double value = kernels_->softmax_cross_entropy(
-      scores, n_outputs_, label, static_cast<float>(weight * static_cast<double>(scale)), &best);
-  *out_hits = best == label ? 1.0 : 0.0;
-  return weight * value;
+  float scales[kRowBlock];
+  int32_t best[kRowBlock];
+  for (int64_t b = begin; b < end; ++b) {
+    const double weight = RowWeight(loss, targets, b);
+    scales[b - begin] = static_cast<float>(weight * static_cast<double>(scale));
+  }
+  kernels_->softmax_cross_entropy({scores, end - begin, n_outputs_, targets.labels + begin, scales,
+                                   losses_.data() + begin, best});
+  for (int64_t b = begin; b < end; ++b) {
+    losses_[static_cast<size_t>(b)] *= RowWeight(loss, targets, b);
+    hits_[static_cast<size_t>(b)] = best[b - begin] == targets.labels[b] ? 1.0 : 0.0;
+  }
 }
 
 // Scores to d loss / d score in delta_, and the batch's sums.
@@ -111,13 +122,8 @@ Status DenseHead::ComputeDelta(const LossOptions& loss, const Targets& targets, 
   BatchLoss sums;
   for (int64_t b = 0; b < n; ++b) sums.weight_sum += RowWeight(loss, targets, b);
   const float scale = static_cast<float>(1.0 / sums.weight_sum);
-  float* delta = delta_.as<float>();
   ForEachBlock(pool_, NumBlocks(n, kRowBlock), 100 * n * n_outputs_, [&](int64_t task) {
-    const int64_t end = std::min(n, (task + 1) * kRowBlock);
-    for (int64_t b = task * kRowBlock; b < end; ++b) {
-      const size_t i = static_cast<size_t>(b);
-      losses_[i] = DeltaRow(loss, targets, b, scale, delta + b * n_outputs_, &hits_[i]);
-    }
+    DeltaRows(loss, targets, task * kRowBlock, std::min(n, (task + 1) * kRowBlock), scale);
   });
   for (size_t b = 0; b < static_cast<size_t>(n); ++b) {
     sums.loss_sum += losses_[b];

@@ -53,8 +53,8 @@ class DenseHead : public Trainable {
   int64_t n_weights() const { return dim_ * n_outputs_; }
   DenseStep Dense(const float* const* rows, int64_t n) const { return {rows, n, dim_, n_outputs_}; }
   Status EnsureBatch(int64_t n);
-  double DeltaRow(const LossOptions& loss, const Targets& targets, int64_t b, float scale,
-                  float* scores, double* out_hits) const;
+  void DeltaRows(const LossOptions& loss, const Targets& targets, int64_t begin, int64_t end,
+                 float scale);
   Status ComputeDelta(const LossOptions& loss, const Targets& targets, int64_t n, BatchLoss* out);
   Status CheckGradient() const;
 
