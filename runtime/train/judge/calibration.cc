@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/train/train_kernels.h"
 #include "runtime/train/judge/metrics.h"
 
 namespace topwork {
@@ -28,7 +29,12 @@ struct CalibrationProblem {
   const Targets& targets;
   int64_t n;
   int64_t n_outputs;
+  bool rough = false;  // exponentials in float32
 };
+
+// Below it exponentials in float32 would show.
+constexpr double kRoughTolerance = 1e-6;
+constexpr int64_t kRoughRows = 64;
 
 Point SoftmaxRow(const float* z, int64_t n, int32_t label, double beta) {
   const double max = static_cast<double>(*std::max_element(z, z + n));
@@ -61,9 +67,33 @@ Point SigmoidRow(const float* z, int64_t n, const float* targets, double beta) {
   return {point.value * scale, point.slope * scale, point.curvature * scale};
 }
 
+// The sum over all rows of SoftmaxRow.
+Point RoughSum(const CalibrationProblem& problem, double beta) {
+  const TrainKernels& kernels = TrainKernelsFor(BestCpuKernels());
+  SoftmaxMoments moments[kRoughRows];
+  Point total;
+  for (int64_t first = 0; first < problem.n; first += kRoughRows) {
+    const int64_t n = std::min(kRoughRows, problem.n - first);
+    const float* z = problem.logits + first * problem.n_outputs;
+    kernels.softmax_moments(z, n, problem.n_outputs, static_cast<float>(beta), moments);
+    for (int64_t b = 0; b < n; ++b, z += problem.n_outputs) {
+      const SoftmaxMoments& row = moments[b];
+      const double mean = row.first / row.sum;
+      const double of_label =
+          static_cast<double>(z[problem.targets.labels[first + b]]) - static_cast<double>(row.max);
+      total.value += std::log(row.sum) - beta * of_label;
+      total.slope += mean - of_label;
+      total.curvature += row.second / row.sum - mean * mean;
+    }
+  }
+  return total;
+}
+
 Point At(const CalibrationProblem& problem, double beta) {
   Point sum;
-  for (int64_t b = 0; b < problem.n; ++b) {
+  const bool rough = problem.rough && UsesLabels(problem.loss);
+  if (rough) sum = RoughSum(problem, beta);
+  for (int64_t b = 0; b < problem.n && !rough; ++b) {
     const float* z = problem.logits + b * problem.n_outputs;
     const Point row = UsesLabels(problem.loss)
                           ? SoftmaxRow(z, problem.n_outputs, problem.targets.labels[b], beta)
@@ -76,21 +106,35 @@ Point At(const CalibrationProblem& problem, double beta) {
   return {sum.value * scale, sum.slope * scale, sum.curvature * scale};
 }
 
-// The zero of the slope between low and high, where it is negative and positive.
-double FindRoot(const CalibrationProblem& problem, double low, double high, double tolerance) {
+// The zero of the slope by Newton's method from 1 on. The ends of the bracket are looked at where a
+// step leads beyond them.
+Temperature FindRoot(const CalibrationProblem& problem, double tolerance) {
+  double low = 1.0 / kMaxTemperature;
+  double high = 1.0 / kMinTemperature;
+  bool knows_low = false, knows_high = false;  // that the slope changes its sign before it
   double beta = 1.0;
   for (int i = 0; i < kMaxIterations && high - low > tolerance * high; ++i) {
     const Point point = At(problem, beta);
     if (point.slope == 0.0) break;
     (point.slope < 0.0 ? low : high) = beta;
+    (point.slope < 0.0 ? knows_low : knows_high) = true;
     const double newton = beta - point.slope / point.curvature;
+    const bool inside = newton > low && newton < high;
+    if (!inside && point.slope < 0.0 && !knows_high) {
+      if (At(problem, high).slope <= 0.0) return {1.0 / high, true};
+      knows_high = true;
+    }
+    if (!inside && point.slope > 0.0 && !knows_low) {
+      if (At(problem, low).slope >= 0.0) return {1.0 / low, true};
+      knows_low = true;
+    }
     // Not inside the bracket (or not a number): its geometric middle.
-    const double next = newton > low && newton < high ? newton : std::sqrt(low * high);
+    const double next = inside ? newton : std::sqrt(low * high);
     const bool still = std::fabs(next - beta) <= 0.1 * tolerance * beta;
     beta = next;
     if (still) break;
   }
-  return beta;
+  return {1.0 / beta, false};
 }
 
 double CalibrationError(const CalibrationProblem& problem, double beta) {
@@ -120,16 +164,7 @@ Result<Temperature> FindTemperature(Loss loss, const float* logits, const Target
       return NumericError("score {} of example {} is not finite", i % n_outputs, i / n_outputs);
     }
   }
-  const CalibrationProblem problem{loss, logits, targets, n, n_outputs};
-  const double low = 1.0 / kMaxTemperature;
-  const double high = 1.0 / kMinTemperature;
-  const double slope_low = At(problem, low).slope;
-  const double slope_high = At(problem, high).slope;
-  // The scores of every example are equal: T changes nothing.
-  if (slope_low == 0.0 && slope_high == 0.0) return Temperature{};
-  if (slope_high <= 0.0) return Temperature{1.0 / high, true};
-  if (slope_low >= 0.0) return Temperature{1.0 / low, true};
-  return Temperature{1.0 / FindRoot(problem, low, high, tolerance), false};
+  return FindRoot({loss, logits, targets, n, n_outputs, tolerance >= kRoughTolerance}, tolerance);
 }
 
 Result<Calibration> FitTemperature(Loss loss, const float* logits, const Targets& targets,
