@@ -7,9 +7,12 @@ set(TRAIN_SOURCES
   audit/order.cc
   auto/alo.cc
   auto/auto_fitter.cc
+  auto/feature_scale.cc
   auto/head_design.cc
   auto/head_selector.cc
+  auto/left_out_loss.cc
   auto/logistic.cc
+  auto/logistic_search.cc
   auto/loo.cc
   auto/ridge_path.cc
   auto/tridiagonal.cc

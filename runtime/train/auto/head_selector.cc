@@ -2,38 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "ports/port.h"
 #include "runtime/train/auto/alo.h"
-#include "runtime/train/judge/calibration.h"
+#include "runtime/train/auto/left_out_loss.h"
+#include "runtime/train/auto/logistic_search.h"
 
 namespace topwork {
 namespace {
 
 constexpr int kRidgePenalties = 33;
 constexpr int kRidgeStep = 4;  // of the first pass over them
-constexpr int kLogisticPenalties = 9;
-
-// Where all left-out examples are right no finite scale is best. This one gives the mean margin the
-// probability of a right answer after n right ones (Laplace's rule of succession).
-double CautiousScale(const HeadDesign& design, const std::vector<double>& scores, bool labels) {
-  double sum = 0.0;
-  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
-  for (size_t b = 0; b < design.rows.size(); ++b) {
-    const double* row = scores.data() + b * n_outputs;
-    double margin = std::numeric_limits<double>::infinity();
-    for (size_t c = 0; c < n_outputs; ++c) {
-      const size_t label = static_cast<size_t>(design.labels[b]);
-      if (!labels) margin = std::min(margin, std::fabs(row[c]));
-      if (labels && c != label) margin = std::min(margin, row[label] - row[c]);
-    }
-    sum += margin;
-  }
-  const double n = static_cast<double>(design.n);
-  return std::log(n + 1.0) * n / std::max(sum, 1e-300);
-}
 
 std::vector<float> ToFloats(const std::vector<double>& from) { return {from.begin(), from.end()}; }
 
@@ -44,58 +24,18 @@ HeadSelector::HeadSelector(const TrainingContext& context, const HeadDesign* des
       design_(*design),
       parts_(MakeParts(*design, kLooParts, context.options->seed)) {}
 
-// Loss, accuracy and the loss of every example, for scores times their best scale.
-Status HeadSelector::Judge(const std::vector<double>& scores, HeadCandidate* out,
-                           double* out_scale) const {
-  std::vector<float> logits = ToFloats(scores);
-  LossOptions loss = context_.set->loss();
-  loss.label_smoothing = 0.0f;
-  const Targets targets = design_.loss_targets();
-  *out_scale = 1.0;
-  const bool labels = UsesLabels(loss.loss);
-  if (!IsRegression(loss.loss)) {
-    TW_ASSIGN_OR_RETURN(
-        const Temperature temperature,
-        FindTemperature(loss.loss, logits.data(), targets, design_.n, design_.n_outputs, 1e-6));
-    *out_scale = 1.0 / temperature.value;
-    if (temperature.at_bound && temperature.value < 1.0) {
-      *out_scale = std::min(*out_scale, CautiousScale(design_, scores, labels));
-    }
-  }
-  double sum = 0.0;
-  double weights = 0.0;
-  double hits_sum = 0.0;
-  out->part_losses.clear();
-  for (int64_t b = 0; b < design_.n; ++b) {
-    float* row = logits.data() + b * design_.n_outputs;
-    for (int64_t c = 0; c < design_.n_outputs; ++c) {
-      row[c] = static_cast<float>(static_cast<double>(row[c]) * *out_scale);
-    }
-    const double row_loss = EvaluateLossRow(loss, targets, b, design_.n_outputs, row);
-    double hits = 0.0;
-    LossRow(loss, targets, b, design_.n_outputs, 1.0f, row, &hits);
-    sum += row_loss;
-    weights += RowWeight(loss, targets, b);
-    hits_sum += hits;
-    out->part_losses.push_back(row_loss);
-  }
-  out->loss = sum / weights;
-  out->accuracy = hits_sum / static_cast<double>(design_.n);
-  return Status::Ok();
-}
-
 // Judges both kinds of left-out scores; the figures shown are those of `left_out`.
-Status HeadSelector::Finish(const std::vector<double>& left_out,
-                            const std::vector<double>& by_parts, HeadCandidate* candidate) {
-  double scale = 1.0;
-  TW_RETURN_IF_ERROR(Judge(left_out, candidate, &scale));
-  HeadCandidate of_parts;
-  double parts_scale = 1.0;
-  TW_RETURN_IF_ERROR(Judge(by_parts, &of_parts, &parts_scale));
-  candidate->part_losses = std::move(of_parts.part_losses);
-  candidate->part_scores = ToFloats(by_parts);
-  candidate->left_out = ToFloats(left_out);
-  for (float& score : candidate->part_scores) score *= static_cast<float>(parts_scale);
+Status HeadSelector::Finish(std::vector<float> left_out, std::vector<float> by_parts,
+                            HeadCandidate* candidate) {
+  TW_ASSIGN_OR_RETURN(const LeftOutFigures alone, FiguresOfLeftOut(context_, design_, left_out));
+  TW_ASSIGN_OR_RETURN(LeftOutFigures in_parts, FiguresOfLeftOut(context_, design_, by_parts));
+  const double scale = alone.mean.scale;
+  candidate->loss = alone.mean.loss;
+  candidate->accuracy = alone.accuracy;
+  candidate->part_losses = std::move(in_parts.losses);
+  candidate->part_scores = std::move(by_parts);
+  candidate->left_out = std::move(left_out);
+  for (float& score : candidate->part_scores) score *= static_cast<float>(in_parts.mean.scale);
   for (float& score : candidate->left_out) score *= static_cast<float>(scale);
   const HeadKind kind = candidate->choice.kind;
   if (kind == HeadKind::kRidge || kind == HeadKind::kImprint) candidate->choice.scale = scale;
@@ -111,13 +51,15 @@ Status HeadSelector::Finish(const std::vector<double>& left_out,
 // The penalty with the least left-out loss: of every fourth one, then of those around the best.
 Status HeadSelector::TryRidge(Scaling scaling, const char* name) {
   const int64_t start = port::NowNanos();
+  const bool first = candidates_.empty();  // the logistic head has its scaling
   TW_ASSIGN_OR_RETURN(const RidgePath path,
-                      RidgePath::Make(design_.ridge(), scaling, context_.pool, context_.watch));
+                      RidgePath::Make(design_.ridge(), scaling, context_.pool, context_.watch,
+                                      first ? &start_.gram : nullptr));
   HeadCandidate best;
   best.name = name;
   const std::vector<double> penalties = path.Lambdas(kRidgePenalties);
   std::vector<double> scores(static_cast<size_t>(design_.n * design_.n_outputs));
-  std::vector<double> best_scores;
+  std::vector<float> best_scores;
   int best_at = 0;
   const auto try_penalty = [&](int at) {
     if (context_.watch->cancelled()) return Cancelled("training was cancelled");
@@ -125,13 +67,13 @@ Status HeadSelector::TryRidge(Scaling scaling, const char* name) {
     const Status status = path.LeaveGroupOut(penalty, scores);
     if (status.code() == StatusCode::kNumeric) return Status::Ok();
     TW_RETURN_IF_ERROR(status);
-    HeadCandidate now;
-    double scale = 1.0;
-    TW_RETURN_IF_ERROR(Judge(scores, &now, &scale));
+    std::vector<float> floats = ToFloats(scores);
+    TW_ASSIGN_OR_RETURN(const LeftOutLoss now,
+                        LossOfLeftOut(context_, design_, {}, floats, kRoughScale));
     if (!best_scores.empty() && !(now.loss < best.loss)) return Status::Ok();
     best.loss = now.loss;
     best.choice = {HeadKind::kRidge, scaling, penalty};
-    best_scores = scores;
+    best_scores = std::move(floats);
     best_at = at;
     return Status::Ok();
   };
@@ -145,7 +87,7 @@ Status HeadSelector::TryRidge(Scaling scaling, const char* name) {
   TW_RETURN_IF_ERROR(path.LeaveGroupOut(best.choice.penalty, parts_, scores));
   TW_RETURN_IF_ERROR(path.Solve(best.choice.penalty, &best.ridge));
   best.seconds = port::SecondsSince(start);
-  return Finish(best_scores, scores, &best);
+  return Finish(std::move(best_scores), ToFloats(scores), &best);
 }
 
 Status HeadSelector::TryImprint() {
@@ -158,57 +100,31 @@ Status HeadSelector::TryImprint() {
   LeftOutMeans(design_, design_.groups, &left_out);
   LeftOutMeans(design_, parts_, &by_parts);
   candidate.seconds = port::SecondsSince(start);
-  return Finish({left_out.begin(), left_out.end()}, {by_parts.begin(), by_parts.end()}, &candidate);
+  return Finish(std::move(left_out), std::move(by_parts), &candidate);
 }
 
-// From a strong penalty to weaker ones, each part starting where it was; ends when two penalties
-// in a row were worse than the best.
 Status HeadSelector::TryLogistic() {
   const int64_t start = port::NowNanos();
-  TW_ASSIGN_OR_RETURN(start_.logistic,
-                      LogisticFitter::Create(context_, &design_, Scaling::kShrunken));
+  TW_ASSIGN_OR_RETURN(
+      start_.logistic,
+      LogisticFitter::Create(context_, &design_, Scaling::kShrunken, std::move(start_.gram)));
   start_.ridge = candidates_.front().ridge;
-  LogisticFitter* fitter = start_.logistic.get();
-  std::vector<std::vector<float>> parameters(static_cast<size_t>(kLooParts),
-                                             std::vector<float>(fitter->n_fitted(), 0.0f));
-  std::vector<float> scores(static_cast<size_t>(design_.n * design_.n_outputs));
-  std::vector<double> best_scores;
+  LogisticSearch search(context_, &design_, parts_, start_.logistic.get());
+  TW_RETURN_IF_ERROR(search.Run());
   HeadCandidate best;
   best.name = "logistic";
-  LbfgsOptions rough;  // enough to tell penalties apart
-  rough.gradient_tolerance = 1e-4;
-  rough.value_tolerance = 1e-6;
-  int n_worse = 0;
-  for (int i = 0; i < kLogisticPenalties && n_worse < 2; ++i) {
-    const double penalty = fitter->mean_square() * std::pow(10.0, 0.75 * (1 - i));
-    const auto fit = [&](int32_t part, Span<float> out) {
-      std::vector<float>* of_part = &parameters[static_cast<size_t>(part)];
-      TW_RETURN_IF_ERROR(fitter->Fit(penalty, parts_, part, of_part, rough));
-      return fitter->FittedScores(*of_part, out);
-    };
-    TW_RETURN_IF_ERROR(CrossValidate(design_, parts_, fit, &scores));
-    HeadCandidate now;
-    double scale = 1.0;
-    const std::vector<double> as_doubles(scores.begin(), scores.end());
-    TW_RETURN_IF_ERROR(Judge(as_doubles, &now, &scale));
-    ++n_worse;
-    if (!best_scores.empty() && !(now.loss < best.loss)) continue;
-    n_worse = 0;
-    best.loss = now.loss;
-    best.choice = {HeadKind::kLogistic, Scaling::kShrunken, 0.0, 1.0, penalty, 1.0};
-    best_scores = as_doubles;
-  }
+  best.choice = {HeadKind::kLogistic, Scaling::kShrunken, 0.0, 1.0, search.penalty(), 1.0};
   best.choice.penalty = candidates_.front().choice.penalty;
   best.choice.scale = candidates_.front().choice.scale;
   best.ridge = start_.ridge;
-  std::vector<double> left_out = best_scores;
+  std::vector<float> by_parts = search.TakeScores();
+  std::vector<float> left_out = by_parts;
   if (CanApproximate(context_, design_)) {
     LooMethod method = LooMethod::kExact;
-    TW_RETURN_IF_ERROR(LeftOutOf(context_, design_, best.choice, &start_, &scores, &method));
-    left_out.assign(scores.begin(), scores.end());
+    TW_RETURN_IF_ERROR(LeftOutOf(context_, design_, best.choice, &start_, &left_out, &method));
   }
   best.seconds = port::SecondsSince(start);
-  return Finish(left_out, best_scores, &best);
+  return Finish(std::move(left_out), std::move(by_parts), &best);
 }
 
 Status HeadSelector::TryBlend(const HeadCandidate& ridge, const HeadCandidate& logistic) {
@@ -220,9 +136,8 @@ Status HeadSelector::TryBlend(const HeadCandidate& ridge, const HeadCandidate& l
   candidate.choice.scale = ridge.choice.scale;
   candidate.ridge = ridge.ridge;
   const auto mean = [](const std::vector<float>& a, const std::vector<float>& b) {
-    std::vector<double> out(a.size());
-    for (size_t i = 0; i < a.size(); ++i)
-      out[i] = 0.5 * (static_cast<double>(a[i]) + static_cast<double>(b[i]));
+    std::vector<float> out(a.size());
+    for (size_t i = 0; i < a.size(); ++i) out[i] = 0.5f * (a[i] + b[i]);
     return out;
   };
   return Finish(mean(ridge.left_out, logistic.left_out),

@@ -41,13 +41,11 @@ class HeadSelector {
   HeadStart TakeStart();
 
  private:
-  Status Judge(const std::vector<double>& scores, HeadCandidate* out, double* out_scale) const;
   Status TryRidge(Scaling scaling, const char* name);
   Status TryImprint();
   Status TryLogistic();
   Status TryBlend(const HeadCandidate& ridge, const HeadCandidate& logistic);
-  Status Finish(const std::vector<double>& left_out, const std::vector<double>& by_parts,
-                HeadCandidate* candidate);
+  Status Finish(std::vector<float> left_out, std::vector<float> by_parts, HeadCandidate* candidate);
   void Choose();
 
   const TrainingContext context_;

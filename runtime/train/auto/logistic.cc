@@ -18,7 +18,7 @@ constexpr double kJitter = 1e-9;
 
 Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingContext& context,
                                                                const HeadDesign* design,
-                                                               Scaling scaling) {
+                                                               Scaling scaling, TiledMatrix gram) {
   std::unique_ptr<LogisticFitter> fitter(new LogisticFitter(context, design));
   TW_ASSIGN_OR_RETURN(FeatureScale scale, FeatureScale::Of(design->ridge(), scaling));
   fitter->scales_ = std::move(scale.factor);
@@ -43,7 +43,7 @@ Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingCon
                       DenseHead::Create(design->dim, design->n_outputs, options.allocator,
                                         options.cpu, context.pool));
   fitter->fit_dim_ = design->dim;
-  if (design->n < design->dim) TW_RETURN_IF_ERROR(fitter->Reduce());
+  if (design->n < design->dim) TW_RETURN_IF_ERROR(fitter->Reduce(scaling, std::move(gram)));
   TW_ASSIGN_OR_RETURN(fitter->fit_head_,
                       DenseHead::Create(fitter->fit_dim_, design->n_outputs, options.allocator,
                                         options.cpu, context.pool));
@@ -57,16 +57,11 @@ size_t LogisticFitter::bytes() const {
 }
 
 // Leaves lower_ empty where rounding leaves no Cholesky factor.
-Status LogisticFitter::Reduce() {
+Status LogisticFitter::Reduce(Scaling scaling, TiledMatrix gram) {
   const int64_t n = design_.n;
-  TiledMatrix gram;
-  TW_RETURN_IF_ERROR(gram.Allocate(n, n, "the products of the examples"));
-  const auto column = [&](int64_t d, int64_t first, int64_t count, double* to) {
-    for (int64_t k = 0; k < count; ++k) {
-      to[k] = static_cast<double>(scaled_[static_cast<size_t>((first + k) * design_.dim + d)]);
-    }
-  };
-  TW_RETURN_IF_ERROR(AddSquare(design_.dim, n, column, context_.pool, &gram));
+  if (gram.n_rows == 0) {
+    TW_ASSIGN_OR_RETURN(gram, RidgePath::Gram(design_.ridge(), scaling, context_.pool));
+  }
   double trace = 0.0;
   for (int64_t i = 0; i < n; ++i) trace += *gram.at(i, i);
   std::vector<double> lower(static_cast<size_t>(n * n), 0.0);
@@ -88,48 +83,66 @@ Status LogisticFitter::Reduce() {
   return Status::Ok();
 }
 
-// V = L⁻¹ Z W.
-void LogisticFitter::ToReduced(std::vector<float>* parameters) const {
+// V = L⁻¹ Z W. A start for a fit: scores in float32 are enough.
+Status LogisticFitter::ToReduced(std::vector<float>* parameters) {
   const size_t n = static_cast<size_t>(fit_dim_), dim = scales_.size();
   const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
+  std::vector<const float*> rows;
+  for (size_t b = 0; b < n; ++b) rows.push_back(scaled_.data() + b * dim);
+  std::copy(parameters->begin(), parameters->end(), head_->parameters().begin());
+  const Span<float> bias = head_->parameters().subspan(n_outputs * dim, n_outputs);
+  std::fill(bias.begin(), bias.end(), 0.0f);
+  std::vector<float> scores(n * n_outputs);
+  TW_RETURN_IF_ERROR(head_->Scores(rows.data(), design_.n, scores.data()));
   std::vector<float> out((n + 1) * n_outputs);
   std::vector<double> v(n);
+  const auto dot = TrainKernelsFor(BestCpuKernels()).dot_doubles;
   for (size_t c = 0; c < n_outputs; ++c) {
-    const float* weights = parameters->data() + c * dim;
     for (size_t i = 0; i < n; ++i) {
-      double sum = 0.0;
-      for (size_t d = 0; d < dim; ++d) {
-        sum += static_cast<double>(scaled_[i * dim + d]) * static_cast<double>(weights[d]);
-      }
-      for (size_t k = 0; k < i; ++k) sum -= lower_[i * n + k] * v[k];
-      v[i] = sum / lower_[i * n + i];
+      const double* row = lower_.data() + i * n;
+      const double score = static_cast<double>(scores[i * n_outputs + c]);
+      v[i] = (score - dot(row, v.data(), static_cast<int64_t>(i))) / row[i];
     }
     std::copy(v.begin(), v.end(), out.begin() + static_cast<std::ptrdiff_t>(c * n));
     out[n_outputs * n + c] = (*parameters)[n_outputs * dim + c];
   }
   *parameters = std::move(out);
+  return Status::Ok();
 }
 
 // W = Zᵀ L⁻ᵀ V.
-void LogisticFitter::FromReduced(std::vector<float>* parameters) const {
+Status LogisticFitter::FromReduced(std::vector<float>* parameters) const {
   const size_t n = static_cast<size_t>(fit_dim_), dim = scales_.size();
   const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
-  std::vector<float> out((dim + 1) * n_outputs);
+  std::vector<double> solved(parameters->begin(),
+                             parameters->begin() + static_cast<std::ptrdiff_t>(n * n_outputs));
   for (size_t c = 0; c < n_outputs; ++c) {
-    const float* from = parameters->data() + c * n;
-    std::vector<double> u(from, from + n);
-    std::vector<double> weights(dim, 0.0);
+    double* u = solved.data() + c * n;
     for (size_t i = n; i-- > 0;) {
       u[i] /= lower_[i * n + i];
       for (size_t k = 0; k < i; ++k) u[k] -= lower_[i * n + k] * u[i];
-      for (size_t d = 0; d < dim; ++d) {
-        weights[d] += static_cast<double>(scaled_[i * dim + d]) * u[i];
-      }
     }
-    std::copy(weights.begin(), weights.end(), out.begin() + static_cast<std::ptrdiff_t>(c * dim));
+  }
+  TiledMatrix weights;
+  TW_RETURN_IF_ERROR(weights.Allocate(design_.n_outputs, design_.dim, "the logistic weights"));
+  const auto left = [&](int64_t b, int64_t first, int64_t count, double* to) {
+    for (int64_t k = 0; k < count; ++k)
+      to[k] = solved[static_cast<size_t>((first + k) * design_.n + b)];
+  };
+  const auto right = [&](int64_t b, int64_t first, int64_t count, double* to) {
+    const float* row = scaled_.data() + b * design_.dim + first;
+    for (int64_t k = 0; k < count; ++k) to[k] = static_cast<double>(row[k]);
+  };
+  TW_RETURN_IF_ERROR(
+      AddProducts(design_.n, design_.n_outputs, left, design_.dim, right, context_.pool, &weights));
+  std::vector<float> out((dim + 1) * n_outputs);
+  for (size_t c = 0; c < n_outputs; ++c) {
+    const double* from = weights.at(static_cast<int64_t>(c), 0);
+    std::copy_n(from, dim, out.begin() + static_cast<std::ptrdiff_t>(c * dim));
     out[n_outputs * dim + c] = (*parameters)[n_outputs * n + c];
   }
   *parameters = std::move(out);
+  return Status::Ok();
 }
 
 // W' = W / scale, c' = c + W · mean; or back.
@@ -151,16 +164,16 @@ void LogisticFitter::Rescale(const std::vector<float>& from, bool back,
   }
 }
 
-std::vector<float> LogisticFitter::ToFit(const std::vector<float>& parameters) const {
+Result<std::vector<float>> LogisticFitter::ToFit(const std::vector<float>& parameters) {
   std::vector<float> fitted;
   Rescale(parameters, false, &fitted);
-  if (!lower_.empty()) ToReduced(&fitted);
+  if (!lower_.empty()) TW_RETURN_IF_ERROR(ToReduced(&fitted));
   return fitted;
 }
 
-std::vector<float> LogisticFitter::FromFit(const std::vector<float>& fitted) const {
+Result<std::vector<float>> LogisticFitter::FromFit(const std::vector<float>& fitted) const {
   std::vector<float> scaled = fitted;
-  if (!lower_.empty()) FromReduced(&scaled);
+  if (!lower_.empty()) TW_RETURN_IF_ERROR(FromReduced(&scaled));
   std::vector<float> parameters;
   Rescale(scaled, true, &parameters);
   return parameters;

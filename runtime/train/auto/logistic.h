@@ -19,9 +19,11 @@ namespace topwork {
 // same products as those of Z, so that the minimum V for them is that for Z, W = ZᵀL⁻ᵀV.
 class LogisticFitter {
  public:
-  // `design` must outlive the object; features are scaled as RidgePath does.
+  // `design` must outlive the object; features are scaled as RidgePath does. `gram`: RidgePath::Gram,
+  // or empty.
   static Result<std::unique_ptr<LogisticFitter>> Create(const TrainingContext& context,
-                                                        const HeadDesign* design, Scaling scaling);
+                                                        const HeadDesign* design, Scaling scaling,
+                                                        TiledMatrix gram);
 
   // The mean eigenvalue of the Gram matrix: a penalty of that size is a strong one.
   double mean_square() const { return mean_square_; }
@@ -29,8 +31,8 @@ class LogisticFitter {
   const std::vector<float>& scaled() const { return scaled_; }
 
   // Parameters of features as they are, to those that Fit has, and back.
-  std::vector<float> ToFit(const std::vector<float>& parameters) const;
-  std::vector<float> FromFit(const std::vector<float>& fitted) const;
+  Result<std::vector<float>> ToFit(const std::vector<float>& parameters);
+  Result<std::vector<float>> FromFit(const std::vector<float>& fitted) const;
   size_t n_fitted() const { return static_cast<size_t>((fit_dim_ + 1) * design_.n_outputs); }
   // From *fitted [n_fitted] to the minimum, in place. `left_out`: of `parts` (one for each example)
   // this part's examples do not take part; −1: all examples do.
@@ -45,9 +47,9 @@ class LogisticFitter {
  private:
   LogisticFitter(const TrainingContext& context, const HeadDesign* design)
       : context_(context), design_(*design) {}
-  Status Reduce();
-  void ToReduced(std::vector<float>* parameters) const;
-  void FromReduced(std::vector<float>* parameters) const;
+  Status Reduce(Scaling scaling, TiledMatrix gram);
+  Status ToReduced(std::vector<float>* parameters);
+  Status FromReduced(std::vector<float>* parameters) const;
   void Rescale(const std::vector<float>& from, bool back, std::vector<float>* to) const;
 
   const TrainingContext context_;

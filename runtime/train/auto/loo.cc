@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "kernels/train/train_kernels.h"
 #include "runtime/train/auto/alo.h"
 #include "runtime/train/auto/logistic.h"
 #include "runtime/train/blocks.h"
@@ -21,13 +23,6 @@ void Normalise(std::vector<double>* v) {
   for (double x : *v) square += x * x;
   const double length = std::sqrt(square);
   for (double& x : *v) x = length > 0.0 ? x / length : 0.0;
-}
-
-std::vector<double> NormalisedRow(const HeadDesign& design, int64_t b) {
-  const float* row = design.rows[static_cast<size_t>(b)];
-  std::vector<double> v(row, row + design.dim);
-  Normalise(&v);
-  return v;
 }
 
 void Scale(double factor, std::vector<float>* values) {
@@ -73,8 +68,9 @@ Status LeftOutRidge(const TrainingContext& context, const HeadDesign& design,
 Status FitRidge(const TrainingContext& context, const HeadDesign& design, const HeadChoice& choice,
                 HeadStart* start) {
   if (!start->ridge.empty()) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(const RidgePath path, RidgePath::MakeToSolve(design.ridge(), choice.scaling,
-                                                                   context.pool, context.watch));
+  TW_ASSIGN_OR_RETURN(const RidgePath path,
+                      RidgePath::MakeToSolve(design.ridge(), choice.scaling, context.pool,
+                                             context.watch, &start->gram));
   return path.Solve(choice.penalty, &start->ridge);
 }
 
@@ -82,12 +78,14 @@ Status FitRidge(const TrainingContext& context, const HeadDesign& design, const 
 // none.
 Status PrepareLogistic(const TrainingContext& context, const HeadDesign& design,
                        const HeadChoice& choice, HeadStart* start, std::vector<float>* parameters) {
+  const bool has_ridge = choice.penalty > 0.0;
+  if (has_ridge) TW_RETURN_IF_ERROR(FitRidge(context, design, choice, start));
   if (start->logistic == nullptr) {
-    TW_ASSIGN_OR_RETURN(start->logistic, LogisticFitter::Create(context, &design, choice.scaling));
+    TW_ASSIGN_OR_RETURN(start->logistic, LogisticFitter::Create(context, &design, choice.scaling,
+                                                                std::move(start->gram)));
   }
   parameters->assign(static_cast<size_t>((design.dim + 1) * design.n_outputs), 0.0f);
-  if (!(choice.penalty > 0.0)) return Status::Ok();
-  TW_RETURN_IF_ERROR(FitRidge(context, design, choice, start));
+  if (!has_ridge) return Status::Ok();
   *parameters = start->ridge;
   Scale(choice.scale, parameters);
   return Status::Ok();
@@ -96,9 +94,9 @@ Status PrepareLogistic(const TrainingContext& context, const HeadDesign& design,
 // All examples' logistic head, from the start in *parameters.
 Status FitLogistic(const HeadChoice& choice, LogisticFitter* fitter,
                    std::vector<float>* parameters) {
-  std::vector<float> fitted = fitter->ToFit(*parameters);
+  TW_ASSIGN_OR_RETURN(std::vector<float> fitted, fitter->ToFit(*parameters));
   TW_RETURN_IF_ERROR(fitter->Fit(choice.logistic_penalty, {}, -1, &fitted));
-  *parameters = fitter->FromFit(fitted);
+  TW_ASSIGN_OR_RETURN(*parameters, fitter->FromFit(fitted));
   return Status::Ok();
 }
 
@@ -200,36 +198,48 @@ Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
 }
 
 // The sums of the normalised rows of each class, less those of the examples that leave. Only the
-// means of the classes that they leave are made anew.
+// means of the classes that they leave are made anew; scores are sums in float32.
 void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vector<float>* out) {
-  out->assign(static_cast<size_t>(design.n * design.n_outputs), 0.0f);
   const size_t n_outputs = static_cast<size_t>(design.n_outputs);
-  const std::vector<double> zero(static_cast<size_t>(design.dim), 0.0);
-  std::vector<std::vector<double>> sums(n_outputs, zero);
-  const auto add = [&](int64_t b, double sign, std::vector<double>* sum) {
-    const std::vector<double> row = NormalisedRow(design, b);
-    for (size_t d = 0; d < row.size(); ++d) (*sum)[d] += sign * row[d];
-  };
+  const size_t dim = static_cast<size_t>(design.dim);
+  out->assign(static_cast<size_t>(design.n) * n_outputs, 0.0f);
+  std::vector<std::vector<double>> sums(n_outputs, std::vector<double>(dim, 0.0));
   const auto class_of = [&](int64_t b) {
     return static_cast<size_t>(design.labels[static_cast<size_t>(b)]);
   };
+  const auto add = [&](int64_t b, double sign, std::vector<double>* sum) {
+    const float* row = design.rows[static_cast<size_t>(b)];
+    const double length = std::sqrt(DotProduct(row, row, dim));
+    const double factor = length > 0.0 ? sign / length : 0.0;
+    for (size_t d = 0; d < dim; ++d) (*sum)[d] += factor * static_cast<double>(row[d]);
+  };
   for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums[class_of(b)]);
-  std::vector<std::vector<double>> means = sums;
-  for (std::vector<double>& mean : means) Normalise(&mean);
+  std::vector<float> means(n_outputs * dim);
+  const auto set_mean = [&](size_t c, std::vector<double> sum) {
+    Normalise(&sum);
+    std::copy(sum.begin(), sum.end(), means.begin() + static_cast<std::ptrdiff_t>(c * dim));
+  };
+  for (size_t c = 0; c < n_outputs; ++c) set_mean(c, sums[c]);
+  const TrainKernels& kernels = TrainKernelsFor(BestCpuKernels());
+  const std::vector<float> bias(n_outputs, 0.0f);
+  std::vector<const float*> rows;
+  std::vector<float> scores;
   for (const std::vector<int64_t>& leaving : LeavingTogether(design, groups)) {
     std::map<size_t, std::vector<double>> changed;
     for (int64_t b : leaving)
       add(b, -1.0, &changed.emplace(class_of(b), sums[class_of(b)]).first->second);
-    for (auto& mean : changed) Normalise(&mean.second);
-    for (int64_t b : leaving) {
-      const float* row = design.rows[static_cast<size_t>(b)];
-      for (size_t c = 0; c < n_outputs; ++c) {
-        const auto found = changed.find(c);
-        const std::vector<double>& mean = found == changed.end() ? means[c] : found->second;
-        (*out)[static_cast<size_t>(b) * n_outputs + c] =
-            static_cast<float>(DotProduct(row, mean.data(), mean.size()));
-      }
+    for (const auto& sum : changed) set_mean(sum.first, sum.second);
+    rows.clear();
+    for (int64_t b : leaving) rows.push_back(design.rows[static_cast<size_t>(b)]);
+    scores.resize(leaving.size() * n_outputs);
+    const int64_t n = static_cast<int64_t>(leaving.size());
+    kernels.forward({rows.data(), n, design.dim, design.n_outputs}, means.data(), bias.data(), 0, n,
+                    0, design.n_outputs, scores.data());
+    for (size_t i = 0; i < leaving.size(); ++i) {
+      std::copy_n(scores.data() + i * n_outputs, n_outputs,
+                  out->begin() + static_cast<std::ptrdiff_t>(leaving[i] * design.n_outputs));
     }
+    for (const auto& sum : changed) set_mean(sum.first, sums[sum.first]);
   }
 }
 

@@ -16,6 +16,7 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kLanes = Tridiagonal::kLanes;
+constexpr int64_t kTile = kProductTile;
 
 Status CheckDesign(const Design& d) {
   if (d.n < 2 || d.dim < 1 || d.n_outputs < 1) {
@@ -100,7 +101,7 @@ bool FitsFloat(double value) {
 
 struct RidgePath::Penalised {
   Tridiagonal::Factors factors;
-  std::vector<double> right;  // D⁻¹L⁻¹ right_, in its layout
+  std::vector<double> right;  // D⁻¹L⁻¹ right_: [tile of outputs][size][kTile]
   double lambda = 0.0;
 };
 
@@ -110,51 +111,6 @@ size_t RidgePath::Bytes(int64_t n, int64_t dim, int64_t n_outputs) {
   const int64_t n_doubles = NumBlocks(n, kLanes) * kLanes * size + 2 * outputs * size;
   return TiledMatrix::Bytes(size, size) + TiledMatrix::Bytes(std::max(n, dim), 64) +
          static_cast<size_t>(n_doubles) * sizeof(double);
-}
-
-Result<FeatureScale> FeatureScale::Of(const Design& design, Scaling scaling) {
-  const size_t dim = static_cast<size_t>(design.dim);
-  FeatureScale scale;
-  scale.mean.assign(dim, 0.0);
-  scale.factor.assign(dim, scaling == Scaling::kNone ? 1.0 : 0.0);
-  const auto weight = [&](int64_t b) {
-    return design.weights.empty() ? 1.0
-                                  : static_cast<double>(design.weights[static_cast<size_t>(b)]);
-  };
-  for (int64_t b = 0; b < design.n; ++b) {
-    scale.total_weight += weight(b);
-    const float* row = design.rows[b];
-    for (size_t d = 0; d < dim; ++d) scale.mean[d] += weight(b) * static_cast<double>(row[d]);
-  }
-  for (double& mean : scale.mean) {
-    if (!std::isfinite(mean /= scale.total_weight)) {
-      return NumericError("the features are not finite");
-    }
-  }
-  if (scaling == Scaling::kNone) return scale;
-  for (int64_t b = 0; b < design.n; ++b) {
-    const float* row = design.rows[b];
-    for (size_t d = 0; d < dim; ++d) {
-      const double centred = static_cast<double>(row[d]) - scale.mean[d];
-      scale.factor[d] += weight(b) * centred * centred;
-    }
-  }
-  std::vector<double> deviations;  // of those that vary
-  for (size_t d = 0; d < dim; ++d) {
-    const double deviation = std::sqrt(scale.factor[d] / scale.total_weight);
-    // Below this the deviation is that of the mean's rounding.
-    const bool varies = deviation > 1e-12 * std::fabs(scale.mean[d]);
-    scale.factor[d] = varies ? deviation : 0.0;
-    if (varies) deviations.push_back(deviation);
-  }
-  double least = 0.0;
-  if (scaling == Scaling::kShrunken && !deviations.empty()) {
-    const auto middle = deviations.begin() + static_cast<std::ptrdiff_t>(deviations.size() / 2);
-    std::nth_element(deviations.begin(), middle, deviations.end());
-    least = *middle;
-  }
-  for (double& factor : scale.factor) factor = factor > 0.0 ? 1.0 / (factor + least) : 0.0;
-  return scale;
 }
 
 Status RidgePath::Begin(Scaling scaling) {
@@ -204,7 +160,7 @@ double* RidgePath::Block(int64_t block) const {
   return rotated_.as<double>() + block * system_.size() * kLanes;
 }
 
-Status RidgePath::Decompose(WorkWatch* watch) {
+Result<TiledMatrix> RidgePath::MakeSystem() const {
   const int64_t size = dual_ ? design_.n : design_.dim;
   TiledMatrix gram;
   TW_RETURN_IF_ERROR(gram.Allocate(size, size, "the ridge system"));
@@ -212,8 +168,40 @@ Status RidgePath::Decompose(WorkWatch* watch) {
     return dual_ ? FillColumn(r, first, n, to) : FillRow(r, first, n, to);
   };
   TW_RETURN_IF_ERROR(AddSquare(dual_ ? design_.dim : design_.n, size, part, pool_, &gram));
-  TW_ASSIGN_OR_RETURN(system_, Tridiagonal::Reduce(std::move(gram), size,
-                                                   dual_ ? roots_.data() : nullptr, pool_, watch));
+  return gram;
+}
+
+Result<TiledMatrix> RidgePath::WithoutWeights(const TiledMatrix& system) const {
+  TiledMatrix gram;
+  TW_RETURN_IF_ERROR(gram.Allocate(design_.n, design_.n, "the products of the examples"));
+  for (int64_t i = 0; i < design_.n; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      *gram.at(i, j) =
+          *system.at(i, j) / (roots_[static_cast<size_t>(i)] * roots_[static_cast<size_t>(j)]);
+    }
+  }
+  return gram;
+}
+
+Result<TiledMatrix> RidgePath::Gram(const Design& design, Scaling scaling, ThreadPool* pool) {
+  TW_RETURN_IF_ERROR(CheckDesign(design));
+  RidgePath path;
+  path.design_ = design;
+  path.pool_ = pool;
+  path.dual_ = true;
+  TW_RETURN_IF_ERROR(path.Begin(scaling));
+  TW_ASSIGN_OR_RETURN(const TiledMatrix system, path.MakeSystem());
+  return path.WithoutWeights(system);
+}
+
+Status RidgePath::Decompose(WorkWatch* watch, TiledMatrix* out_gram) {
+  TW_ASSIGN_OR_RETURN(TiledMatrix system, MakeSystem());
+  if (dual_ && out_gram != nullptr) {
+    TW_ASSIGN_OR_RETURN(*out_gram, WithoutWeights(system));
+  }
+  TW_ASSIGN_OR_RETURN(system_,
+                      Tridiagonal::Reduce(std::move(system), dual_ ? design_.n : design_.dim,
+                                          dual_ ? roots_.data() : nullptr, pool_, watch));
   return Status::Ok();
 }
 
@@ -268,7 +256,7 @@ Status RidgePath::RotateTargets() {
 }
 
 Result<RidgePath> RidgePath::MakeToSolve(const Design& design, Scaling scaling, ThreadPool* pool,
-                                         WorkWatch* watch) {
+                                         WorkWatch* watch, TiledMatrix* out_gram) {
   TW_RETURN_IF_ERROR(CheckDesign(design));
   RidgePath path;
   path.design_ = design;
@@ -276,14 +264,14 @@ Result<RidgePath> RidgePath::MakeToSolve(const Design& design, Scaling scaling, 
   path.dual_ = design.dim >= design.n;
   if (watch != nullptr) watch->NoteBytes(Bytes(design.n, design.dim, design.n_outputs));
   TW_RETURN_IF_ERROR(path.Begin(scaling));
-  TW_RETURN_IF_ERROR(path.Decompose(watch));
+  TW_RETURN_IF_ERROR(path.Decompose(watch, out_gram));
   TW_RETURN_IF_ERROR(path.RotateTargets());
   return path;
 }
 
 Result<RidgePath> RidgePath::Make(const Design& design, Scaling scaling, ThreadPool* pool,
-                                  WorkWatch* watch) {
-  TW_ASSIGN_OR_RETURN(RidgePath path, MakeToSolve(design, scaling, pool, watch));
+                                  WorkWatch* watch, TiledMatrix* out_gram) {
+  TW_ASSIGN_OR_RETURN(RidgePath path, MakeToSolve(design, scaling, pool, watch, out_gram));
   TW_RETURN_IF_ERROR(path.RotateRows());
   return path;
 }
@@ -305,39 +293,53 @@ Result<RidgePath::Penalised> RidgePath::Penalise(double lambda) const {
     return InvalidArgument("the L2 penalty is {}; it must be at least 0 and finite", lambda);
   }
   TW_ASSIGN_OR_RETURN(at.factors, system_.Factor(lambda));
-  at.right = right_;
   const int64_t size = system_.size();
+  at.right.assign(static_cast<size_t>(NumBlocks(design_.n_outputs, kTile) * size * kTile), 0.0);
+  std::vector<double> right(static_cast<size_t>(size * kLanes));
   for (int64_t block = 0; block < NumBlocks(design_.n_outputs, kLanes); ++block) {
-    double* right = at.right.data() + block * size * kLanes;
-    system_.ForwardSolve(at.factors, right);
-    for (int64_t k = 0; k < size * kLanes; ++k) {
-      right[k] /= at.factors.pivots[static_cast<size_t>(k / kLanes)];
+    std::copy_n(right_.data() + block * size * kLanes, size * kLanes, right.data());
+    system_.ForwardSolve(at.factors, right.data());
+    double* to = at.right.data() + block * kLanes / kTile * size * kTile + block * kLanes % kTile;
+    for (int64_t k = 0; k < size; ++k, to += kTile) {
+      const double pivot = at.factors.pivots[static_cast<size_t>(k)];
+      for (int64_t l = 0; l < kLanes; ++l)
+        to[l] = right[static_cast<size_t>(k * kLanes + l)] / pivot;
     }
   }
   return at;
 }
 
-// For the lanes of a block: y_iᵀ(S + λ)⁻¹ right into fit [n_outputs][kLanes] and y_iᵀ(S + λ)⁻¹y_i
-// into leverage [kLanes]. v: size × kLanes to work in, L⁻¹y afterwards.
-void RidgePath::Fit(const Penalised& at, int64_t block, double* v, double* fit,
+// For a tile of examples: y_iᵀ(S + λ)⁻¹ right into fit [n_outputs, kTile] and y_iᵀ(S + λ)⁻¹y_i into
+// leverage [kTile]. work: [size, kTile] L⁻¹y, then blocks of lanes of it.
+void RidgePath::Fit(const Penalised& at, int64_t tile, std::vector<double>* work, double* fit,
                     double* leverage) const {
   const int64_t size = system_.size();
-  std::copy_n(Block(block), size * kLanes, v);
-  system_.ForwardSolve(at.factors, v);
-  std::fill_n(leverage, kLanes, 0.0);
-  for (int64_t k = 0; k < size; ++k) {
-    const double inverse = 1.0 / at.factors.pivots[static_cast<size_t>(k)];
-    for (int64_t l = 0; l < kLanes; ++l) {
-      leverage[l] += v[k * kLanes + l] * v[k * kLanes + l] * inverse;
+  double* v = work->data();
+  double* lanes = v + size * kTile;
+  for (int64_t part = 0; part < kTile / kLanes; ++part) {
+    const int64_t block = tile * (kTile / kLanes) + part;
+    if (block * kLanes >= design_.n) {
+      for (int64_t k = 0; k < size; ++k) std::fill_n(v + k * kTile + part * kLanes, kLanes, 0.0);
+      continue;
+    }
+    std::copy_n(Block(block), size * kLanes, lanes);
+    system_.ForwardSolve(at.factors, lanes);
+    for (int64_t k = 0; k < size; ++k) {
+      std::copy_n(lanes + k * kLanes, kLanes, v + k * kTile + part * kLanes);
     }
   }
-  for (int64_t c = 0; c < design_.n_outputs; ++c) {
-    const double* right = at.right.data() + (c / kLanes) * size * kLanes + c % kLanes;
-    double sums[kLanes] = {};
-    for (int64_t k = 0; k < size; ++k) {
-      for (int64_t l = 0; l < kLanes; ++l) sums[l] += v[k * kLanes + l] * right[k * kLanes];
-    }
-    std::copy_n(sums, kLanes, fit + c * kLanes);
+  std::fill_n(leverage, kTile, 0.0);
+  for (int64_t k = 0; k < size; ++k) {
+    const double inverse = 1.0 / at.factors.pivots[static_cast<size_t>(k)];
+    for (int64_t l = 0; l < kTile; ++l)
+      leverage[l] += v[k * kTile + l] * v[k * kTile + l] * inverse;
+  }
+  const TrainKernels& kernels = TrainKernelsFor(BestCpuKernels());
+  const int64_t n_tiles = NumBlocks(design_.n_outputs, kTile);
+  std::fill_n(fit, n_tiles * kTile * kTile, 0.0);
+  for (int64_t t = 0; t < n_tiles; ++t) {
+    kernels.add_products(at.right.data() + t * size * kTile, v, size, kTile,
+                         fit + t * kTile * kTile);
   }
 }
 
@@ -348,17 +350,17 @@ void RidgePath::ForEachFit(
     FunctionRef<void(int64_t b, double leverage, const double* residuals)> visit) const {
   const int64_t size = system_.size();
   const int64_t n_outputs = design_.n_outputs;
-  const int64_t n_blocks = NumBlocks(design_.n, kLanes);
-  ForEachBlock(pool_, n_blocks, 2 * design_.n * size * (n_outputs + 2), [&](int64_t block) {
-    std::vector<double> v(static_cast<size_t>(size * kLanes));
-    std::vector<double> fit(static_cast<size_t>(n_outputs * kLanes));
+  const int64_t n_tiles = NumBlocks(design_.n, kTile);
+  ForEachBlock(pool_, n_tiles, 2 * design_.n * size * (n_outputs + 2), [&](int64_t tile) {
+    std::vector<double> work(static_cast<size_t>(size * (kTile + kLanes)));
+    std::vector<double> fit(static_cast<size_t>(NumBlocks(n_outputs, kTile) * kTile * kTile));
     std::vector<double> residuals(static_cast<size_t>(n_outputs));
-    double leverage[kLanes];
-    Fit(at, block, v.data(), fit.data(), leverage);
-    for (int64_t l = 0; l < std::min(kLanes, design_.n - block * kLanes); ++l) {
-      const int64_t b = block * kLanes + l;
+    double leverage[kTile];
+    Fit(at, tile, &work, fit.data(), leverage);
+    for (int64_t l = 0; l < std::min(kTile, design_.n - tile * kTile); ++l) {
+      const int64_t b = tile * kTile + l;
       for (int64_t c = 0; c < n_outputs; ++c) {
-        const double f = fit[static_cast<size_t>(c * kLanes + l)];
+        const double f = fit[static_cast<size_t>(c * kTile + l)];
         residuals[static_cast<size_t>(c)] = dual_ ? f : Target(b, c) - f;
       }
       visit(b, leverage[l], residuals.data());

@@ -55,11 +55,14 @@ class RidgePath {
   // are not above 0 and finite; NUMERIC where a feature or target is not finite; CANCELLED when
   // `watch` (may be null) says so.
   static Result<RidgePath> Make(const Design& design, Scaling scaling, ThreadPool* pool,
-                                WorkWatch* watch);
+                                WorkWatch* watch, TiledMatrix* out_gram = nullptr);
+  // The products of the scaled rows, [n, n], on and below the diagonal. Make hands them out (out_gram)
+  // where examples are fewer than features, and leaves *out_gram empty elsewhere.
+  static Result<TiledMatrix> Gram(const Design& design, Scaling scaling, ThreadPool* pool);
   // The same without what leaving examples out needs, in a third of the time: only Solve may be
   // called.
   static Result<RidgePath> MakeToSolve(const Design& design, Scaling scaling, ThreadPool* pool,
-                                       WorkWatch* watch);
+                                       WorkWatch* watch, TiledMatrix* out_gram = nullptr);
   // Bytes that a path takes.
   static size_t Bytes(int64_t n, int64_t dim, int64_t n_outputs);
 
@@ -82,7 +85,9 @@ class RidgePath {
 
  private:
   Status Begin(Scaling scaling);
-  Status Decompose(WorkWatch* watch);
+  Result<TiledMatrix> MakeSystem() const;
+  Result<TiledMatrix> WithoutWeights(const TiledMatrix& system) const;
+  Status Decompose(WorkWatch* watch, TiledMatrix* out_gram);
   Status RotateRows();
   Status RotateTargets();
   double Original(int64_t b, int64_t c) const {
@@ -95,7 +100,8 @@ class RidgePath {
 
   struct Penalised;  // what all examples share at one penalty
   Result<Penalised> Penalise(double lambda) const;
-  void Fit(const Penalised& at, int64_t block, double* v, double* fit, double* leverage) const;
+  void Fit(const Penalised& at, int64_t tile, std::vector<double>* work, double* fit,
+           double* leverage) const;
   void ForEachFit(
       const Penalised& at,
       FunctionRef<void(int64_t b, double leverage, const double* residuals)> visit) const;
