@@ -59,6 +59,7 @@ set(TEST_SOURCES
   kernels/cpu/softmax_rows_test.cc
   kernels/train/backward_test.cc
   kernels/train/reflections_test.cc
+  kernels/train/softmax_test.cc
   kernels/ops/products/batch_matmul_test.cc
   kernels/ops/conv/conv_2d_test.cc
   kernels/ops/conv/conv_winograd_test.cc
