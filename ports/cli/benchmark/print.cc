@@ -49,8 +49,11 @@ void AddTraining(const Json& train, Table* table) {
                       " to personalise: a head of " + train["n_classes"].dump() + " classes from " +
                       CountText(train["n_examples"].get<int64_t>(), "example") +
                       ", model to model");
+  const Json& steps = train["steps_per_s"];
   row("", Number("%.1f", train["features_per_s"].get<double>()) + " features/s, " +
-              Number("%.0f", train["steps_per_s"].get<double>()) + " steps/s, " +
+              (steps.is_null()
+                   ? "automatic head in " + TimeText(train["fit_ms"]["p50"].get<double>()) + ", "
+                   : Number("%.0f", steps.get<double>()) + " steps/s, ") +
               BytesText(train, "memory_bytes") + " (backbone " +
               BytesText(train, "backbone_bytes") + ", features " + BytesText(train, "cache_bytes") +
               ", training " + BytesText(train, "training_bytes") + ")");

@@ -4,6 +4,7 @@
 #include "ports/cli/benchmark/power.h"
 #include "ports/cli/benchmark/statistics.h"
 #include "ports/cli/inputs.h"
+#include "ports/cli/power/energy.h"
 #include "ports/cli/stop.h"
 #include "ports/port.h"
 
@@ -67,6 +68,20 @@ void AddExamples(const BenchmarkOptions& options, const std::string& model, tw::
   Check(trainer->AddExamples(examples), model);
 }
 
+// Only these train by steps on mini-batches; the automatic head is one fit.
+const char* StepsName(tw_optimizer optimizer) {
+  switch (optimizer) {
+    case TW_OPTIMIZER_SGD:
+      return "sgd";
+    case TW_OPTIMIZER_ADAM:
+      return "adam";
+    case TW_OPTIMIZER_ADAMW:
+      return "adamw";
+    default:
+      return nullptr;
+  }
+}
+
 double MillisSince(int64_t start) { return port::SecondsSince(start) * 1e3; }
 
 // Trains once; *info is what the trainer says in the end, without its pointers.
@@ -98,6 +113,8 @@ Round Personalise(const BenchmarkOptions& options, const Setting& setting, Json*
            {"backbone_bytes", last.backbone_bytes}, {"cache_bytes", last.cache_bytes},
            {"training_bytes", last.training_bytes}, {"working_bytes", last.working_bytes},
            {"device_bytes", last.device_bytes},     {"device", last.device}};
+  const char* const steps = StepsName(last.optimizer);
+  (*info)["optimizer"] = steps != nullptr ? steps : "auto";
   return round;
 }
 
@@ -107,6 +124,10 @@ Json MeasureStepPower(const BenchmarkOptions& options, const Setting& setting) {
   tw::Trainer trainer =
       CheckValue(tw::Trainer::Create(model, OptionsOf(options, setting)), setting.common.model);
   const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
+  if (StepsName(CheckValue(trainer.Info()).optimizer) == nullptr) {
+    const Json power = MeasurePower("", 0.0, "step", [] { return 0.0; });
+    return power.contains("reason") ? power : NoEnergyJson("the automatic head takes no steps");
+  }
   AddExamples(options, setting.common.model, &trainer);
   int32_t n_epochs = 0;
   int64_t n_done = 0;
@@ -139,9 +160,10 @@ Json MeasureTraining(const BenchmarkOptions& options, const Setting& setting) {
     n_steps = round.n_steps;
   }
   Json json = {{"n_classes", options.train_classes}, {"n_examples", options.train_examples}};
-  json["n_steps"] = n_steps;
+  const bool has_steps = info["optimizer"] != "auto";
+  json["n_steps"] = has_steps ? Json(n_steps) : Json();
   json["features_per_s"] = options.train_examples / (1e-3 * Median(features));
-  json["steps_per_s"] = static_cast<double>(n_steps) / Median(epochs);
+  json["steps_per_s"] = has_steps ? Json(static_cast<double>(n_steps) / Median(epochs)) : Json();
   json["personalise_ms"] = SummaryJson(all);
   json["create_ms"] = SummaryJson(create);
   json["features_ms"] = SummaryJson(features);

@@ -9,8 +9,9 @@ namespace cli {
 
 // Personalises the model three times, each time anew, from an open model to an exported one, with the
 // library's defaults on random examples of evenly shared classes. The result has n_classes,
-// n_examples, n_features, n_steps, features_per_s (examples through the backbone) and steps_per_s
-// (mini-batches, without the last fit on all examples) from the medians of the times;
+// n_examples, n_features and features_per_s (examples through the backbone) from the median of the
+// times; optimizer, what TW_OPTIMIZER_AUTO stands for; n_steps and steps_per_s (mini-batches, without
+// the last fit on all examples), null where the optimizer takes none: there fit_ms tells its speed;
 // personalise_ms and its parts create_ms, features_ms, fit_ms, export_ms, each with a summary; and
 // the bytes of tw_trainer_info: memory_bytes and its parts. Throws kExitUnsupported for a model
 // whose last layer cannot be trained.
