@@ -5,6 +5,7 @@
 
 #include "kernels/contract/selection.h"
 #include "kernels/cpu/gemm.h"
+#include "runtime/base/log.h"
 #include "runtime/base/slab.h"
 #include "runtime/plan/alias.h"
 #include "runtime/plan/bands.h"
@@ -38,23 +39,37 @@ void GiveToCpu(const Status& why, WorkOp* work) {
   work->device = nullptr;
 }
 
-// The CPU gets those of the ops whose own kernels the device cannot compile; all of them where that
-// is no op's fault.
-void GiveToCpu(const Status& why, size_t begin, size_t end, WorkGraph* graph) {
+// Why the device cannot compile the op's own launches.
+Status CheckAlone(const WorkGraph& graph, size_t i) {
+  const Device& device = *graph.ops[i].device;
+  const Result<GpuProgram> alone = PlanGpuTrial(graph, i, i + 1, device.storage());
+  return alone.ok() ? device.Check(alone->launches) : alone.status();
+}
+
+// Changes the ops so that what their device cannot compile is not asked of it again. The CPU gets those
+// whose own launches do not compile; those that share a launch get launches of their own; where
+// neither explains the failure, the CPU gets all ops.
+void GiveUpJoined(const Status& why, size_t begin, size_t end, WorkGraph* graph) {
   bool found = false;
-  for (size_t i = begin; i < end; ++i) {
-    WorkOp& work = graph->ops[i];
-    const Result<GpuProgram> alone = PlanGpuTrial(*graph, i, i + 1, work.device->storage());
-    const Status status = alone.ok() ? work.device->Check(alone->launches) : alone.status();
-    if (status.ok()) continue;
-    GiveToCpu(status, &work);
+  for (const Uncompiled& part : FindUncompiled(*graph, begin, end)) {
     found = true;
+    bool one_fails = part.ops.size() == 1;
+    if (one_fails) GiveToCpu(part.why, &graph->ops[part.ops.front()]);
+    for (size_t k = 0; k < part.ops.size() && part.ops.size() > 1; ++k) {
+      const Status status = CheckAlone(*graph, part.ops[k]);
+      if (status.ok()) continue;
+      GiveToCpu(status, &graph->ops[part.ops[k]]);
+      one_fails = true;
+    }
+    if (one_fails) continue;  // the others may still share
+    Log(LogLevel::kInfo, "launches that operators shared become their own: {}", part.why.message());
+    for (const size_t i : part.ops) graph->ops[i].stays_apart = true;
   }
   for (size_t i = begin; i < end && !found; ++i) GiveToCpu(why, &graph->ops[i]);
 }
 
 // Makes one step of the ops from `begin` on that their device runs as one program. Where the
-// device cannot load the program, the CPU gets ops, with the reason, and no step is added.
+// device cannot load the program, some become other launches or the CPU's, and no step is added.
 // Returns the position after them.
 size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* offers, Plan* plan) {
   size_t end = begin + 1;
@@ -62,7 +77,7 @@ size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* off
   while (end < graph->first_deferred && graph->ops[end].device == device) ++end;
   Result<Step> step = MakeGpuStep(*graph, begin, end);
   if (!step.ok()) {
-    GiveToCpu(step.status(), begin, end, graph);
+    GiveUpJoined(step.status(), begin, end, graph);
     return begin;
   }
   plan->steps.push_back(std::move(step).value());

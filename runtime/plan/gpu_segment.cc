@@ -78,6 +78,7 @@ class SegmentPlanner {
   }
 
   Status Plan() {
+    std::vector<bool> apart;
     for (size_t i = begin_; i < end_; ++i) {
       TW_ASSIGN_OR_RETURN(const bool paired, AddPair(i));
       Part part;
@@ -86,6 +87,7 @@ class SegmentPlanner {
       part.ops.push_back(i);
       part.lead = i;
       parts_.push_back(std::move(part));
+      apart.push_back(graph_.ops[i].stays_apart);
       program_.part_ends.push_back(static_cast<int>(program_.launches.size()));
     }
     for (size_t i = begin_; i < end_; ++i) {
@@ -96,7 +98,7 @@ class SegmentPlanner {
         program_.output_formats.push_back(FormatOf(v));
       }
     }
-    JoinParts(JoinLaunches(&program_));
+    JoinParts(JoinLaunches(&program_, apart));
     PlaceBlocks();
     return Status::Ok();
   }
@@ -182,6 +184,7 @@ class SegmentPlanner {
   // Ops i and i + 1 as one launch; false where they stay two.
   Result<bool> AddPair(size_t i) {
     if (i + 1 >= end_ || !IsGpuPair(graph_, i, i + 1)) return false;
+    if (graph_.ops[i].stays_apart || graph_.ops[i + 1].stays_apart) return false;
     const Op& first = graph_.ops[i].op;
     const Op& second = graph_.ops[i + 1].op;
     PlanPrepareContext prepared = MakeContext(graph_, first, PackMode::kShapesOnly);
@@ -276,6 +279,22 @@ Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end
   planner.program_.is_trial = true;
   TW_RETURN_IF_ERROR(planner.Plan());
   return std::move(planner.program_);
+}
+
+std::vector<Uncompiled> FindUncompiled(const WorkGraph& graph, size_t begin, size_t end) {
+  const Device& device = *graph.ops[begin].device;
+  SegmentPlanner planner(graph, begin, end, device.storage(), device.tuner(), "");
+  planner.program_.is_trial = true;
+  std::vector<Uncompiled> found;
+  if (!planner.Plan().ok()) return found;
+  auto next = planner.program_.launches.begin();
+  for (size_t k = 0; k < planner.parts_.size(); ++k) {
+    const auto last = planner.program_.launches.begin() + planner.program_.part_ends[k];
+    const Status status = device.Check(std::vector<Launch>(next, last));
+    next = last;
+    if (!status.ok()) found.push_back({planner.parts_[k].ops, status});
+  }
+  return found;
 }
 
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {

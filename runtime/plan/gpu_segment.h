@@ -30,6 +30,13 @@ Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t e
 // The same without the values of constants, to see how much memory the program takes.
 Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage);
 
+// Operators of the segment that share launches which its device cannot compile.
+struct Uncompiled {
+  std::vector<size_t> ops;
+  Status why;
+};
+std::vector<Uncompiled> FindUncompiled(const WorkGraph& graph, size_t begin, size_t end);
+
 // Makes the step that runs the segment on its device.
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end);
 

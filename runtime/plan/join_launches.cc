@@ -34,7 +34,7 @@ bool IsForm(const LaunchStage& stage, const char* form) {
 
 class Joiner {
  public:
-  explicit Joiner(GpuProgram* program) : program_(*program) {
+  Joiner(GpuProgram* program, const std::vector<bool>& apart) : program_(*program), apart_(apart) {
     size_t begin = 0;
     for (const int end : program_.part_ends) {
       parts_.emplace_back();
@@ -52,10 +52,10 @@ class Joiner {
 
   std::vector<JoinedPart> Join() {
     for (size_t p = 0; p < parts_.size(); ++p) {
-      if (parts_[p].size() == 1 && parts_[p].front().is_map()) JoinPart(p);
+      if (parts_[p].size() == 1 && parts_[p].front().is_map() && !apart_[p]) JoinPart(p);
     }
     for (size_t p = 0; p < parts_.size(); ++p) {
-      if (parts_[p].size() == 1) Squeeze(p);
+      if (parts_[p].size() == 1 && !apart_[p]) Squeeze(p);
     }
     program_.launches.clear();
     for (size_t p = 0; p < parts_.size(); ++p) {
@@ -76,7 +76,7 @@ class Joiner {
     int maker = -1;
     for (size_t p = 0; p < parts_.size(); ++p) {
       if (p == reader || !Mentions(parts_[p], block)) continue;
-      if (maker >= 0 || p > reader) return -1;
+      if (maker >= 0 || p > reader || apart_[p]) return -1;
       maker = static_cast<int>(p);
     }
     return maker < 0 || StagedOutput(parts_[static_cast<size_t>(maker)].back()) != block ? -1
@@ -177,6 +177,7 @@ class Joiner {
     size_t part = 0;
     Launch* reader = ReaderOf(output, p, &part);
     if (reader == nullptr || reader->scaled < 0 || reader->scaled_columns != map.columns) return;
+    if (apart_[part]) return;
     LaunchArgument& scaled = reader->arguments[static_cast<size_t>(reader->scaled)];
     const auto n = std::count_if(reader->arguments.begin(), reader->arguments.end(),
                                  [&](const LaunchArgument& it) { return Reads(it, output); });
@@ -271,6 +272,7 @@ class Joiner {
   }
 
   GpuProgram& program_;
+  const std::vector<bool>& apart_;
   std::vector<Launches> parts_;
   std::vector<JoinedPart> joined_;
   std::vector<bool> kept_;  // inputs, outputs, the error block
@@ -278,6 +280,8 @@ class Joiner {
 
 }  // namespace
 
-std::vector<JoinedPart> JoinLaunches(GpuProgram* program) { return Joiner(program).Join(); }
+std::vector<JoinedPart> JoinLaunches(GpuProgram* program, const std::vector<bool>& apart) {
+  return Joiner(program, apart).Join();
+}
 
 }  // namespace topwork

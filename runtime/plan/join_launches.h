@@ -16,7 +16,8 @@ struct JoinedPart {
   bool leads = true;  // false: it became a stage
 };
 
-// One for each part that the program had; `part_ends` keeps its size.
+// One for each part that the program had; `part_ends` keeps its size. A part that is `apart` (one for
+// each) stays as it is.
 //
 // A launch becomes a stage where it alone reads the other's result, which is no output of the program.
 // Where what else it reads is made later than the other's launches, these move behind it; that
@@ -24,7 +25,7 @@ struct JoinedPart {
 // a row that cannot be a stage becomes part of the matrix product that alone reads it; a small dense
 // layer joins the one before it, or the means of an image (squeeze_gpu.h). Lifetimes of the program's
 // blocks are found anew; its outputs and its error block must be known.
-std::vector<JoinedPart> JoinLaunches(GpuProgram* program);
+std::vector<JoinedPart> JoinLaunches(GpuProgram* program, const std::vector<bool>& apart);
 
 }  // namespace topwork
 

@@ -31,6 +31,7 @@ struct WorkOp {
   std::string reason;                // why no device took it
   const Device* given_up = nullptr;  // a device on which it would not pay
   int n_launches = 0;                // on the device
+  bool stays_apart = false;          // the device could not compile its launch joined with others'
   bool pinned = false;               // the caller wants it on the CPU
   bool pinned_to_float32 = false;    // the caller wants nothing of 16 bits in it
 };

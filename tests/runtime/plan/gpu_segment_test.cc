@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/runtime/plan/fake_gpu.h"
+#include "tests/support/net.h"
 #include "tests/support/op_cases.h"
 
 namespace topwork {
@@ -151,12 +152,15 @@ TEST_CASE("gpu segments beyond a device's memory are left to the CPU", "[plan]")
   CHECK(watcher.n_programs == 1);
 }
 
-// Cannot compile unary.cl.
+// Cannot compile unary.cl, nor, if that is asked for, launches with stages.
 class NoUnary final : public FakeGpu {
  public:
+  explicit NoUnary(bool has_stages = true, const char* missing = "unary")
+      : has_stages_(has_stages), missing_(missing) {}
   Status Check(const std::vector<Launch>& launches) const override {
     for (const Launch& launch : launches) {
-      if (std::string(launch.program) == "unary") return Unsupported("no unary.cl here");
+      if (std::string(launch.program) == missing_) return Unsupported("no {}.cl here", missing_);
+      if (!has_stages_ && !launch.stages.empty()) return Unsupported("no stages here");
     }
     return Status::Ok();
   }
@@ -164,6 +168,10 @@ class NoUnary final : public FakeGpu {
     TW_RETURN_IF_ERROR(Check(program.launches));
     return FakeGpu::Load(std::move(program));
   }
+
+ private:
+  bool has_stages_;
+  const char* missing_;
 };
 
 TEST_CASE("gpu segment: what does not compile goes to the CPU alone", "[plan]") {
@@ -188,6 +196,35 @@ TEST_CASE("gpu segment: what does not compile goes to the CPU alone", "[plan]") 
   CHECK(steps[1].device == nullptr);
   CHECK(steps[1].reason.find("no unary.cl here") != std::string::npos);
   CHECK(steps[2].device == &device);
+}
+
+// How many operators the device has, and the number of launches.
+std::pair<size_t, size_t> Placed(const Bytes& bytes, const Device& device) {
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  PlanOptions options;
+  options.devices = {Borrow<Device>(device)};
+  const auto plan = BuildPlan(model.value(), options);
+  REQUIRE(plan.status().ToString() == "OK");
+  std::pair<size_t, size_t> placed{0, 0};
+  for (const Step& step : plan.value()->steps) {
+    placed.first += step.parts.size();
+    for (const Step& part : step.parts) placed.second += part.launches.size();
+  }
+  return placed;
+}
+
+TEST_CASE("gpu segment: what does not compile when it is joined is launched by itself", "[plan]") {
+  Net net;
+  const int x = net.Op(OpCode::kTanh, {net.Conv(net.Input({1, 6, 5, 8}), 8, 3)});
+  const int y = net.Op(OpCode::kExp, {net.Op(OpCode::kSoftmax, {x})});
+  const Bytes bytes = net.Build(net.Op(OpCode::kAbs, {y}));
+  // Joined: a convolution, softmax, two functions.
+  CHECK(Placed(bytes, FakeGpu()) == std::make_pair(size_t{3}, size_t{3}));
+  // Each by itself.
+  CHECK(Placed(bytes, NoUnary(false, "")) == std::make_pair(size_t{5}, size_t{5}));
+  // The functions do not compile by themselves either: the CPU has them.
+  CHECK(Placed(bytes, NoUnary(false)) == std::make_pair(size_t{2}, size_t{2}));
 }
 
 }  // namespace gpu_segment_test

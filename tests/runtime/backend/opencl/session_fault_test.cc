@@ -10,6 +10,7 @@
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/backend/opencl/use_shim.h"
 #include "tests/support/model_builder.h"
+#include "tests/support/net.h"
 #include "tests/support/random_floats.h"
 #include "tests/support/temp_folder.h"
 
@@ -20,8 +21,9 @@ namespace session_fault_test {
 struct Outcome {
   Status status;
   bool has_backend = false;
-  bool on_device = false;  // in the end
-  std::string plan;        // printed
+  bool on_device = false;            // in the end
+  size_t n_parts = 0, n_on_cpu = 0;  // of the device's steps; the CPU's steps
+  std::string plan;                  // printed
   std::vector<float> first, second;
 };
 
@@ -46,6 +48,8 @@ Status RunTwice(const std::shared_ptr<const Model>& model, const SessionOptions&
   outcome->plan = PrintPlan(session->plan());
   for (const Step& step : session->plan().steps) {
     outcome->on_device = outcome->on_device || !step.parts.empty();
+    outcome->n_parts += step.parts.size();
+    outcome->n_on_cpu += step.parts.empty() ? 1 : 0;
   }
   return Status::Ok();
 }
@@ -149,6 +153,46 @@ TEST_CASE("opencl session faults: parts of a buffer are released newest first", 
   REQUIRE(outcome.on_device);
   CHECK(shim.parts() - parts == 5);  // one of each tensor, for all launches
   CHECK(shim.early_parts() == early);
+}
+
+// A driver that cannot compile kernels with stages: launches that operators share.
+const opencl::ClApi* g_shim_api = nullptr;
+cl_int RefuseStages(cl_program program, cl_uint n, const cl_device_id* devices, const char* options,
+                    void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
+  if (std::strstr(options, "-DTW_STAGE") != nullptr) return CL_BUILD_PROGRAM_FAILURE;
+  return g_shim_api->clBuildProgram(program, n, devices, options, notify, data);
+}
+
+TEST_CASE("opencl session faults: operators whose shared launch does not compile get their own",
+          "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  std::string reason;
+  const test::Shim shim = test::OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  test::Net net;
+  const int x = net.Op(OpCode::kTanh, {net.Conv(net.Input({1, 6, 5, 8}), 8, 3)});
+  const int y = net.Op(OpCode::kExp, {net.Op(OpCode::kSoftmax, {x})});
+  const test::Bytes bytes = net.Build(net.Op(OpCode::kAbs, {y}));
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  Outcome cpu;
+  SessionOptions cpu_options;
+  cpu_options.n_threads = 1;
+  REQUIRE(RunTwice(model.value(), cpu_options, &cpu).ToString() == "OK");
+  g_shim_api = shim.api;
+  opencl::ClApi refusing = *shim.api;
+  refusing.clBuildProgram = &RefuseStages;
+  shim.fail(0, 0);
+  for (const bool refuses : {false, true}) {
+    Outcome outcome;
+    outcome.status = OpenAndRun(refuses ? refusing : *shim.api, "off", model.value(), &outcome);
+    CHECK(Judge(outcome, cpu) == "");
+    INFO(outcome.plan);
+    CHECK(outcome.n_parts == (refuses ? 5u : 3u));
+    CHECK(outcome.n_on_cpu == 0);
+    CHECK(shim.objects() == 0);
+  }
 }
 
 }  // namespace session_fault_test
