@@ -28,6 +28,11 @@ int32_t NumberOf(const LaunchStage& stage) {
 }
 #undef TW_NAME
 
+// unary.cl has all functions but these, which some drivers lack.
+bool IsInUnary(const LaunchStage& stage) {
+  return std::strcmp(stage.function, "TW_SIN") != 0 && std::strcmp(stage.function, "TW_COS") != 0;
+}
+
 }  // namespace
 
 int StagedOutput(const Launch& launch) {
@@ -65,6 +70,7 @@ void FitMap(Launch* launch) {
 void NameByArguments(Launch* launch) {
   if (!launch->is_map() || launch->stages.size() != 1) return;
   const LaunchStage stage = launch->stages.front();
+  if (!IsInUnary(stage)) return;
   launch->stages.clear();
   launch->output = -1;
   std::vector<LaunchArgument>& arguments = launch->arguments;

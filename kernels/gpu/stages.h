@@ -23,7 +23,7 @@ void AddStage(const LaunchStage& stage, int other, float lo, float hi, Launch* l
 void FitMap(Launch* launch);
 
 // A launch of one stage and nothing else becomes one whose arguments name the stage, so that one
-// program serves all of them (unary.cl, binary.cl).
+// program serves all of them (unary.cl, binary.cl); not for functions that some drivers lack.
 void NameByArguments(Launch* launch);
 
 }  // namespace topwork

@@ -1,6 +1,11 @@
 // A function of one tensor by itself, four elements per work-item; `fn` is one of TW_UNARY_FUNCTIONS
 // (functions.inc). Behind another kernel, or in a chain, it is a stage (gpu/common.clh).
 
+// Sine and cosine are launches of elementwise.cl (gpu/stages.cc): a driver that lacks one of them, as
+// Mesa 26 does with Debian's libclc, would lose all functions of the switch.
+#define sin(x) NAN
+#define cos(x) NAN
+
 inline float tw_unary(int fn, float x, float alpha) {
   switch (fn) {
 #define TW_FORMULA(name, number, formula) case number: return formula;

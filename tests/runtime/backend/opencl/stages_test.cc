@@ -52,6 +52,13 @@ const std::vector<Case>& Cases() {
          return x;
        },
        {"elementwise", "elementwise", "elementwise"}},
+      {"functions that some drivers lack have programs of their own",
+       [](Net* net) {
+         const int x = net->Op(OpCode::kSoftmax, {net->Op(OpCode::kSin, {net->Input({3, 8})})});
+         const int y = net->Op(OpCode::kSoftmax, {net->Op(OpCode::kCos, {x})});
+         return net->Op(OpCode::kSoftmax, {net->Op(OpCode::kAbs, {y})});
+       },
+       {"elementwise", "rowwise", "elementwise", "rowwise", "unary", "rowwise"}},
       {"arithmetic that is no stage",
        [](Net* net) {
          const int x = net->Input({2, 5, 3}), y = net->Input({2, 1, 3});
