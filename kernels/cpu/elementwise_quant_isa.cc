@@ -52,7 +52,7 @@ struct Epilogue<int8_t> {
 template <int kN, typename T>
 TW_INLINE void Put(const Epilogue<T>& epilogue, T* y, const IVec (&v)[kN], int count) {
   if constexpr (sizeof(T) == 1) {
-    StoreParts<kN>(reinterpret_cast<uint8_t*>(y), PackInts<kN>(epilogue.range, v), 0, count);
+    StoreParts<kN>(reinterpret_cast<uint8_t*>(y), PackInts(epilogue.range, v), 0, count);
   } else if (count == kN * kLanes) {
     for (int j = 0; j < kN; ++j) StoreLanes(y + j * kLanes, Place(epilogue.placer, v[j]));
   } else {

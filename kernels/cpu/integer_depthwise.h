@@ -27,6 +27,17 @@ constexpr bool kInlineEpilogue = true;
 constexpr bool kInlineEpilogue = false;
 #endif
 
+// A vector of memory, loaded each time: a copy of a register would take turns with the products.
+TW_INLINE IVec LoadAgain(const int32_t* p) {
+#if defined(__aarch64__)
+  IVec v;
+  asm volatile("ldr %q0, %1" : "=w"(v) : "m"(*reinterpret_cast<const IVecAnywhere*>(p)));
+  return v;
+#else
+  return LoadInts(p);
+#endif
+}
+
 // Vector i holds the sums of kLanes elements of the row from at[i], of the channels from c[i].
 template <int kN>
 TW_INLINE void FinishBytes(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
@@ -89,10 +100,10 @@ struct PixelEnd {
   const IntegerDepthwiseRows& r;
   int64_t channels, c;
   const int32_t* bias;  // of the sums
-  bool small;
+  bool small, whole = false;
   ScaleFactors factors[kStripVectors];
 #if defined(TW_HAVE_SINGLE_FACTORS)
-  bool single = false, whole = false;
+  bool single = false;
   VectorSingles singles[kStripVectors];
   MirroredSingles mirrored[kStripVectors];
 #endif
@@ -107,10 +118,10 @@ struct PixelEnd {
         factors{},
         range(MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point)) {
     if (!small) return;
+    whole = IsWhole(r.least + r.zero_point, r.most + r.zero_point);
 #if defined(TW_HAVE_SINGLE_FACTORS)
     single = HaveSingles(r.factors.single, c, kStrip);
     if (single) {
-      whole = IsWhole(r.least + r.zero_point, r.most + r.zero_point);
       bias = r.factors.single.bias + c;
       for (int v = 0; v < kStripVectors; ++v) {
         if (r.factors.single.shift != nullptr) {
@@ -157,8 +168,14 @@ struct PixelEnd {
     if (single && whole) return FinishScaled(singles, acc, at, pack_whole);
     if (single) return FinishScaled(singles, acc, at, pack_some);
 #endif
+    if constexpr (kPacksWhole) {
+      const auto pack_all = [&](const auto& x) __attribute__((always_inline)) {
+        return PackInts<true>(range, x);
+      };
+      if (whole) return FinishScaled(factors, acc, at, pack_all);
+    }
     const auto pack = [&](const auto& x) __attribute__((always_inline)) {
-      return PackInts(range, x);
+      return PackInts<false>(range, x);
     };
     FinishScaled(factors, acc, at, pack);
   }

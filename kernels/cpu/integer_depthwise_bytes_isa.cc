@@ -120,13 +120,12 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Col
                const Part& part) {
   const int64_t channels = s.in_c;
   const PixelEnd end(r, channels, part.c);
-  IVec w[F::kWords][kStripVectors], bias[kStripVectors];
+  IVec w[F::kWords][kStripVectors];
 #pragma GCC unroll 2
   for (int v = 0; v < kStripVectors; ++v) {
     const int64_t c = part.c + v * kLanes;
 #pragma GCC unroll 20
     for (int i = 0; i < F::kWords; ++i) w[i][v] = LoadInts(r.words + i * channels + c);
-    bias[v] = LoadInts(end.bias + v * kLanes);
   }
   const uint8_t* from = columns.bytes + part.j * kVectorBytes;
   const int64_t first = (part.y * s.out_w + part.x) * channels, below = first + s.out_w * channels;
@@ -138,7 +137,8 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Col
     for (int out = 0; out < F::kOuts; ++out) {
 #pragma GCC unroll 8
       for (int i = 0; i < kTile * kStripVectors; ++i) {
-        acc[out][i / kStripVectors][i % kStripVectors] = bias[i % kStripVectors];
+        acc[out][i / kStripVectors][i % kStripVectors] =
+            LoadAgain(end.bias + i % kStripVectors * kLanes);
       }
     }
     AddByteWindows<F>(acc, from + x * F::kStride * Columns<F>::kBytes, w);

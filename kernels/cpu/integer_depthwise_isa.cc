@@ -21,11 +21,13 @@ TW_INLINE Factors Values(const uint8_t* p) {
   return vmovl_s8(vld1_s8(reinterpret_cast<const int8_t*>(p)));
 }
 TW_INLINE Factors Weights(const int16_t* w) { return vld1q_s16(w); }
+// (For intrinsics gcc 12 keeps the lower halves of factors in registers of their own.)
 TW_INLINE void MultiplyAdd(IVec (&acc)[kStripVectors], Factors a, Factors w) {
-  const int32x4_t low = reinterpret_cast<int32x4_t>(acc[0]);
-  const int32x4_t high = reinterpret_cast<int32x4_t>(acc[1]);
-  acc[0] = reinterpret_cast<IVec>(vmlal_s16(low, vget_low_s16(a), vget_low_s16(w)));
-  acc[1] = reinterpret_cast<IVec>(vmlal_high_s16(high, a, w));
+  IVec low = acc[0], high = acc[1];
+  asm volatile("smlal %0.4s, %1.4h, %2.4h" : "+w"(low) : "w"(a), "w"(w));
+  asm volatile("smlal2 %0.4s, %1.8h, %2.8h" : "+w"(high) : "w"(a), "w"(w));
+  acc[0] = low;
+  acc[1] = high;
 }
 #else
 #if defined(__ARM_NEON)
@@ -67,8 +69,21 @@ struct Steps {
 template <bool kUnsigned, int kTaps, int kStride>
 TW_INLINE void AddTaps(IVec (&acc)[kTile][kStripVectors], const uint8_t* in, const Factors* w,
                        int64_t tap_step) {
+  constexpr int kColumns = (kTile - 1) * kStride + kTaps;
+#if defined(__aarch64__)  // has registers for all columns: no product waits for the last or a load
+  Factors a[kColumns];
 #pragma GCC unroll 16
-  for (int column = 0; column < (kTile - 1) * kStride + kTaps; ++column, in += tap_step) {
+  for (int column = 0; column < kColumns; ++column, in += tap_step) {
+    a[column] = Values<kUnsigned>(in);
+  }
+#pragma GCC unroll 5
+  for (int tap = 0; tap < kTaps; ++tap) {
+#pragma GCC unroll 4
+    for (int t = 0; t < kTile; ++t) MultiplyAdd(acc[t], a[t * kStride + tap], w[tap]);
+  }
+#else
+#pragma GCC unroll 16
+  for (int column = 0; column < kColumns; ++column, in += tap_step) {
     const Factors a = Values<kUnsigned>(in);
 #pragma GCC unroll 4
     for (int t = 0; t < kTile; ++t) {
@@ -76,16 +91,16 @@ TW_INLINE void AddTaps(IVec (&acc)[kTile][kStripVectors], const uint8_t* in, con
       if (tap >= 0 && tap < kTaps) MultiplyAdd(acc[t], a, w[tap]);
     }
   }
+#endif
 }
 
 // The sums of kN pixels before the first product.
 template <int kN>
 TW_INLINE void SetSums(const int32_t* bias, IVec (&acc)[kN][kStripVectors]) {
-#pragma GCC unroll 2
-  for (int v = 0; v < kStripVectors; ++v) {
-    const IVec sum = LoadInts(bias + v * kLanes);
 #pragma GCC unroll 4
-    for (int t = 0; t < kN; ++t) acc[t][v] = sum;
+  for (int t = 0; t < kN; ++t) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kStripVectors; ++v) acc[t][v] = LoadAgain(bias + v * kLanes);
   }
 }
 

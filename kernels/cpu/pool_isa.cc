@@ -149,7 +149,7 @@ struct IntegerMean {
     IVec means[kN];
     for (int j = 0; j < kN; ++j) means[j] = Divide(op, sums[j]);
     if constexpr (sizeof(T) == 1) {
-      StoreParts<kN>(reinterpret_cast<uint8_t*>(y), PackInts<kN>(op.bytes, means), 0, kN * kLanes);
+      StoreParts<kN>(reinterpret_cast<uint8_t*>(y), PackInts(op.bytes, means), 0, kN * kLanes);
     } else {
       for (int j = 0; j < kN; ++j) StoreLanes(y + j * kLanes, ClampInts(means[j], op.lo, op.hi));
     }

@@ -328,9 +328,16 @@ TW_INLINE ByteVec ClampBytes(const ByteRange& r, ByteVec bytes) {
 }
 #endif
 
+// Whether PackInts is shorter where the range is all signed bytes. (Builds for the least size do without.)
+#if defined(__ARM_NEON) && !defined(__OPTIMIZE_SIZE__)
+constexpr bool kPacksWhole = true;
+#else
+constexpr bool kPacksWhole = false;
+#endif
+
 // kN vectors of results without their zero point as bytes, saturated and clamped; what lies after
-// them is unspecified.
-template <int kN>
+// them is unspecified. kIsWhole: the range IsWhole.
+template <bool kIsWhole = false, int kN>
 TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
   const IVec v1 = v[kN > 1 ? 1 : 0], v2 = v[kN > 2 ? 2 : 0], v3 = v[kN > 3 ? 3 : 0];
 #if defined(__AVX2__)
@@ -343,6 +350,7 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
                       reinterpret_cast<int16x8_t>(r.zero_point));
   };
   const int8x16_t all = Behind(vqmovn_s16(halves(v[0], v1)), halves(v2, v3));
+  if (kIsWhole) return reinterpret_cast<ByteVec>(all);
   const int8x16_t most = vminq_s8(all, reinterpret_cast<int8x16_t>(r.hi));
   return reinterpret_cast<ByteVec>(vmaxq_s8(most, reinterpret_cast<int8x16_t>(r.lo))) ^ r.flip;
 #else
