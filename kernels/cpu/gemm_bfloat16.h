@@ -8,6 +8,10 @@
 #ifndef TOPWORK_KERNELS_CPU_GEMM_BFLOAT16_H_
 #define TOPWORK_KERNELS_CPU_GEMM_BFLOAT16_H_
 
+#if defined(__aarch64__)
+#define TW_PAIRS_OF_ROWS
+#endif
+
 #include "kernels/cpu/bfloat16_words.h"
 #include "kernels/cpu/gemm_tiles.h"
 
@@ -132,7 +136,7 @@ constexpr int Partner(int row, int rows) { return row + 1 < rows ? row + 1 : row
 template <int kPairs, int kVectors>
 TW_INLINE const float* AddTwoWords(Vec (&sum)[kPairs][kVectors], const Vec (&x)[kPairs],
                                    const float* w) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int j = 0; j < kVectors; ++j, w += kLanes) {
     const Vec wv = Load(w);
 #pragma GCC unroll 4

@@ -2,6 +2,10 @@
 // leaves its sums in a buffer, from which the epilogue takes them.
 //
 // With TW_ISA_BYTES_ONLY this makes products of bytes alone (avxvnni, i8mm: see cpu_kernels.h).
+#if defined(TW_ISA_BYTES_ONLY) && defined(__ARM_FEATURE_MATMUL_INT8)
+#define TW_PAIRS_OF_ROWS
+#endif
+
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/integer_blocks.h"
 #include "kernels/cpu/integer_tiles.h"
@@ -34,8 +38,14 @@ struct FixedColumns : BiasedColumns {
   __attribute__((always_inline)) IVec operator()(IVec x) const { return ApplyFactors(factors, x); }
 };
 
+// kIsWhole: the range of the bytes IsWhole.
+template <bool kIsWhole>
 struct SmallColumns : BiasedColumns {
   ScaleFactors factors;
+  template <int kN>
+  static __attribute__((always_inline)) ByteVec Pack(const ByteRange& range, const IVec (&v)[kN]) {
+    return PackInts<kIsWhole>(range, v);
+  }
   void Load(const ColumnFactors& f, int64_t n) {
     factors = MakeScaleFactors(LoadInts(f.mantissa + n), LoadInts(f.right + n));
   }
@@ -113,8 +123,10 @@ using EndFunction = void (*)(const IntegerTask&, const int32_t*, int64_t, int64_
 
 template <class Columns>
 EndFunction EndOf(int n_vectors) {
+  constexpr int kThree = kMaxVectors < 3 ? kMaxVectors : 3;
   return n_vectors == 1   ? EndColumns<Columns, 1>
          : n_vectors == 2 ? EndColumns<Columns, 2>
+         : n_vectors == 3 ? EndColumns<Columns, kThree>
                           : EndColumns<Columns, kMaxVectors>;
 }
 
@@ -132,7 +144,10 @@ void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int ro
   }
 #endif
   if (t.factors.real != nullptr || t.factors.small) {
-    const auto end = t.factors.small ? EndOf<SmallColumns> : EndOf<RealColumns>;
+    const bool whole = kPacksWhole && IsWhole(t.least + t.zero_point, t.most + t.zero_point);
+    const auto end = !t.factors.small ? EndOf<RealColumns>
+                     : whole          ? EndOf<SmallColumns<kPacksWhole>>
+                                      : EndOf<SmallColumns<false>>;
     return end(n_vectors)(t, products, stride, row, rows, n0);
   }
   for (int j = 0; j < n_vectors; ++j) {  // rare: the least code

@@ -249,7 +249,7 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
   const IVec flip = LoadInts(s.flip);
 #pragma GCC unroll 8
   for (int m = 0; m < kA; ++m) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < kW; ++j) acc[m][j] = IVec{};
   }
   [[maybe_unused]] IVec others[kA][kW] = {};
@@ -296,7 +296,7 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
     }
   }
   if constexpr (kM == 1) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < kW; ++j) acc[0][j] += others[0][j];
   }
 #if defined(__AVX512VNNI__)

@@ -55,10 +55,6 @@ struct NativeBytes {
     const IVec first = LoadInts(row), second = LoadInts(next);
     return {{RowOfPair(first, second, 0), RowOfPair(first, second, 1)}};
   }
-  template <int kWord>
-  TW_INLINE IVec DotWord(IVec acc, const Block& a, IVec w) {
-    return MultiplyPairs(acc, a.words[kWord], w);
-  }
 };
 struct Bytes : NativeBytes {
   using Native = NativeBytes;
@@ -109,13 +105,13 @@ TW_INLINE void AddWord(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], pt
                        const int32_t* w, IVec flip) {
   constexpr int kStep = Kind::kPaired ? 2 : 1;
   IVec wv[kW];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int j = 0; j < kW; ++j) wv[j] = LoadInts(w + j * kLanes);
 #pragma GCC unroll 8
   for (int m = 0; m < kA; ++m) {
     const int next = m * kStep + 1 < kM ? m * kStep + 1 : kM - 1;
     const IVec av = Kind::Load(rows[m * kStep] + at, rows[next] + at);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < kW; ++j) acc[m][j] = Kind::Dot(acc[m][j], av, wv[j], flip);
   }
 }
@@ -143,6 +139,21 @@ TW_INLINE void AddWordsOfBlock(IVec (&acc)[kA][kW], IVec (&odd)[kA][kW],
   }
 }
 
+#if defined(TW_HAVE_BYTE_PAIRS)
+// The same of pairs of rows, whose many sums leave registers for a vector or two of W.
+template <int kWord, class Block, int kA, int kW>
+TW_INLINE void AddPairsOfBlock(IVec (&acc)[kA][kW], const Block (&blocks)[kA], const int32_t* w) {
+#pragma GCC unroll 8
+  for (int j = 0; j < kW; ++j) {
+    const IVec columns = LoadInts(w + j * kLanes);
+#pragma GCC unroll 4
+    for (int m = 0; m < kA; ++m) {
+      acc[m][j] = MultiplyPairs(acc[m][j], blocks[m].words[kWord], columns);
+    }
+  }
+}
+#endif
+
 // acc += A * W over a block of every row. Of a single row, every other word goes to `others`.
 template <class Kind, int kM, int kA, int kW>
 TW_INLINE void AddBlock(IVec (&acc)[kA][kW], IVec (&others)[kA][kW],
@@ -155,10 +166,18 @@ TW_INLINE void AddBlock(IVec (&acc)[kA][kW], IVec (&others)[kA][kW],
     const int next = m * kStep + 1 < kM ? m * kStep + 1 : kM - 1;
     blocks[m] = Kind::LoadBlock(rows[m * kStep] + at, rows[next] + at, flip);
   }
-  IVec row[kW];
+#if defined(TW_HAVE_BYTE_PAIRS)
+  if constexpr (Kind::kPaired) {
+    AddPairsOfBlock<0>(acc, blocks, w);
+    AddPairsOfBlock<1>(kM == 1 ? others : acc, blocks, w + kW * kLanes);
+  } else
+#endif
+  {
+    IVec row[kW];
 #pragma GCC unroll 4
-  for (int j = 0; j < kW; ++j) row[j] = LoadInts(w + j * kLanes);
-  AddWordsOfBlock<Kind, 0>(acc, kM == 1 ? others : acc, blocks, row, w + kW * kLanes);
+    for (int j = 0; j < kW; ++j) row[j] = LoadInts(w + j * kLanes);
+    AddWordsOfBlock<Kind, 0>(acc, kM == 1 ? others : acc, blocks, row, w + kW * kLanes);
+  }
 }
 #endif
 

@@ -20,7 +20,9 @@ namespace TW_ISA {
 namespace {
 
 // The accumulators, a row of W and the broadcast of A must fit the registers. NEON multiplies by a
-// lane: it holds several depths of every row of A and has room for fewer accumulators.
+// lane: it holds several depths of every row of A and has room for fewer accumulators. A file
+// defines TW_PAIRS_OF_ROWS where NEON multiplies pairs of rows: making them takes a part of the
+// time that is the smaller, the wider a tile is.
 #if defined(TW_SHORT_LOOPS)
 constexpr int kRows = 4, kMaxVectors = 2;
 #define TW_TILE_TABLE(TILE)                        \
@@ -32,6 +34,12 @@ constexpr int kRows = 8, kMaxVectors = 3;
 #define TW_TILE_TABLE(TILE)                                               \
   {                                                                       \
     {TW_TILES_8(TILE, 1)}, {TW_TILES_8(TILE, 2)}, { TW_TILES_8(TILE, 3) } \
+  }
+#elif defined(TW_PAIRS_OF_ROWS)
+constexpr int kRows = 6, kMaxVectors = 4;
+#define TW_TILE_TABLE(TILE)                                                                      \
+  {                                                                                              \
+    {TW_TILES_6(TILE, 1)}, {TW_TILES_6(TILE, 2)}, {TW_TILES_6(TILE, 3)}, { TW_TILES_6(TILE, 4) } \
   }
 #elif defined(__aarch64__)
 constexpr int kRows = 8, kMaxVectors = 2;

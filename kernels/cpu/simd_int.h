@@ -307,11 +307,11 @@ TW_INLINE IVec DotBytesByLane(IVec acc, IVec a, IVec w) {
 #endif
 #if defined(__ARM_FEATURE_MATMUL_INT8)
 #define TW_HAVE_BYTE_PAIRS 1
-// acc[2 x 2] += two rows of eight bytes * two columns of eight bytes.
+// acc[2 x 2] += two rows of eight bytes * two columns of eight bytes. (Of what it may order
+// itself, gcc 12 loads all of W at once and has no registers left for sums.)
 TW_INLINE IVec MultiplyPairs(IVec acc, IVec rows, IVec columns) {
-  return reinterpret_cast<IVec>(vmmlaq_s32(reinterpret_cast<int32x4_t>(acc),
-                                           reinterpret_cast<int8x16_t>(rows),
-                                           reinterpret_cast<int8x16_t>(columns)));
+  asm volatile("smmla %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(rows), "w"(columns));
+  return acc;
 }
 // Eight bytes of each of two rows.
 TW_INLINE IVec LoadPair(const uint8_t* row, const uint8_t* next) {
