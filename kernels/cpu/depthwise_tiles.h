@@ -113,9 +113,26 @@ TW_INLINE void AddTap(typename Vector<kN>::Type (&acc)[kVectors][kTile], const f
   }
 }
 
+// A vector of memory, where this stands. (Left alone, gcc 12 loads some of a tile's vectors late, and
+// copies what it could load.)
+template <int kN>
+TW_INLINE typename Vector<kN>::Type LoadHere(const float* p) {
+#if defined(__aarch64__)
+  if constexpr (kN == 4) {
+    typename Vector<kN>::Type v;
+    asm volatile("ldr %q0, %1"
+                 : "=w"(v)
+                 : "m"(*reinterpret_cast<const typename Vector<kN>::Anywhere*>(p)));
+    return v;
+  }
+#endif
+  return Vector<kN>::Read(p);
+}
+
 // p + n. (Compilers would derive all addresses of a tile from one, in more instructions than the
 // products take.)
-TW_INLINE const float* Next(const float* p, int64_t n) {
+template <class T>
+TW_INLINE T* Next(T* p, int64_t n) {
   p += n;
   asm("" : "+r"(p));
   return p;
@@ -175,6 +192,46 @@ TW_INLINE void AddRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
   }
 }
 
+// Whether the registers hold all columns that a row of the filter sees, beside its taps and the sums.
+template <int kWidth, int kStride, int kVectors>
+constexpr bool HoldsRow() {
+#if defined(__aarch64__)
+  return ((kTile - 1) * kStride + 2 * kWidth + kTile) * kVectors <= 28;
+#else
+  return false;
+#endif
+}
+
+// acc[v][t] += the row's products, tap by tap: the products that meet in a sum lie as far apart as
+// they can, and no load stands between them, for processors that wait for either.
+template <int kStride, int kN, int kWidth, int kVectors>
+TW_INLINE void AddHeldRow(typename Vector<kN>::Type (&acc)[kVectors][kTile], const float* in,
+                          const float* w, int64_t channels) {
+  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
+  const float *tap_at[kWidth], *column_at[kColumns];
+#pragma GCC unroll 5
+  for (int i = 0; i < kWidth; ++i) tap_at[i] = i == 0 ? w : Next(tap_at[i - 1], channels);
+#pragma GCC unroll 11
+  for (int i = 0; i < kColumns; ++i) column_at[i] = i == 0 ? in : Next(column_at[i - 1], channels);
+  typename Vector<kN>::Type taps[kWidth][kVectors], columns[kColumns][kVectors];
+#pragma GCC unroll 10
+  for (int i = 0; i < kWidth * kVectors; ++i) {
+    taps[i / kVectors][i % kVectors] = LoadHere<kN>(tap_at[i / kVectors] + i % kVectors * kN);
+  }
+#pragma GCC unroll 22
+  for (int i = 0; i < kColumns * kVectors; ++i) {
+    columns[i / kVectors][i % kVectors] = LoadHere<kN>(column_at[i / kVectors] + i % kVectors * kN);
+  }
+#pragma GCC unroll 5
+  for (int tap = 0; tap < kWidth; ++tap) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kTile * kVectors; ++i) {
+      const int t = i / kVectors, v = i % kVectors;
+      acc[v][t] = AddProducts<kN>(acc[v][t], taps[tap][v], columns[t * kStride + tap][v]);
+    }
+  }
+}
+
 // The same of the columns that lie inside the image.
 template <int kStride, int kN, int kWidth, int kVectors>
 TW_INLINE void AddClippedRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
@@ -198,6 +255,7 @@ struct TileAt {
   int64_t channels, row_step, rows;
   uint32_t columns;  // bit i: column i of the input lies inside the image
   typename Vector<kN>::Type lo, hi;
+  bool clamps;  // whether results have a bound
 };
 
 // Rows of the filter: any number, and the same of a tile that goes beyond a border; else how many, in
@@ -209,7 +267,16 @@ template <int kStride, int kRows, int kN, int kWidth, int kVectors>
 TW_INLINE void AddRows(typename Vector<kN>::Type (&acc)[kVectors][kTile],
                        TapRow<kN, kWidth, kVectors> row, const TileAt<kN>& tile, const float* in,
                        const float* w) {
-  if constexpr (kRows > 0) {
+  if constexpr (kRows >= 0 && HoldsRow<kWidth, kStride, kVectors>()) {
+    const int64_t rows = kRows > 0 ? kRows : tile.rows;
+#pragma GCC unroll 3
+    for (int64_t y = 0; y < rows; ++y) {
+      AddHeldRow<kStride, kN, kWidth>(acc, in, w, tile.channels);
+      in = Next(in, tile.row_step);
+      w = Next(w, kWidth * tile.channels);
+    }
+    return;
+  } else if constexpr (kRows > 0) {
     TapRow<kN, kWidth, kVectors> next;
     const auto load = [&] {
       next.LoadColumn(in, next.first);
@@ -244,14 +311,14 @@ template <int kN, bool kOneIn, int kWidth, int kStride, int kVectors, int kRows>
 TW_INLINE void TileOfChannels(const DepthwiseShape& s, const TileAt<kN>& tile, int64_t c,
                               int skip) {
   typedef typename Vector<kN>::Type V;
-  const float* in = tile.in + (kOneIn ? 0 : c);
-  const float* w = tile.filter + c;
+  const float* in = Next(tile.in, kOneIn ? 0 : c);
+  const float* w = Next(tile.filter, c);
   V acc[kVectors][kTile];
-#pragma GCC unroll 2
-  for (int v = 0; v < kVectors; ++v) {
-    const V bias = tile.bias != nullptr ? Vector<kN>::Read(tile.bias + c + v * kN) : V{};
-#pragma GCC unroll 4
-    for (int t = 0; t < kTile; ++t) acc[v][t] = bias;
+  const float* bias = tile.bias != nullptr ? Next(tile.bias, c) : nullptr;
+#pragma GCC unroll 8
+  for (int i = 0; i < kTile * kVectors; ++i) {
+    const int t = i / kVectors, v = i % kVectors;
+    acc[v][t] = bias != nullptr ? LoadHere<kN>(bias + v * kN) : V{};
   }
   if constexpr (kWidth > 0) {
     AddRows<kStride, kRows>(acc, TapRow<kN, kWidth, kVectors>(), tile, in, w);
@@ -272,12 +339,19 @@ TW_INLINE void TileOfChannels(const DepthwiseShape& s, const TileAt<kN>& tile, i
       }
     }
   }
-  float* out = tile.out + c;
+  if (tile.clamps) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kTile * kVectors; ++i) {
+      V& sum = acc[i % kVectors][i / kVectors];
+      sum = Bounded<kN>(sum, tile.lo, tile.hi);
+    }
+  }
+  float* out = Next(tile.out, c);
 #pragma GCC unroll 4
-  for (int t = 0; t < kTile; ++t, out += tile.channels) {
+  for (int t = 0; t < kTile; ++t, out = Next(out, tile.channels)) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      StoreFrom<kN>(out + v * kN, Bounded<kN>(acc[v][t], tile.lo, tile.hi), skip);
+      StoreFrom<kN>(out + v * kN, acc[v][t], skip);
     }
   }
 }
@@ -322,6 +396,7 @@ TW_INLINE TileAt<kN> TileFrom(const DepthwiseShape& s, const DepthwiseRow& r, Ta
   tile.columns = BitsFrom(-x0) & ~BitsFrom(s.in_w - x0);
   tile.lo = typename Vector<kN>::Type{} + s.lo;
   tile.hi = typename Vector<kN>::Type{} + s.hi;
+  tile.clamps = s.lo > -__builtin_inff() || s.hi < __builtin_inff();
   return tile;
 }
 
