@@ -3,7 +3,7 @@
   python mca.py BUILD [--rows FILE] [--show]
 
 BUILD is a build for aarch64 (preset jetson). GNU objdump takes the innermost loops out of its object files:
-of a function, the loop without another loop inside that has the most products (fmla, smlal, sdot, smmla), and
+of a function, the loop without another loop inside that has the most products (fmla, smlal, sdot, smmla, bfmmla), and
 where it branches, the way with the most of them.
 llvm-mca repeats the loop on its model of a core, where every load finds its value in the first cache. The
 core's peak is what the same model does with products alone, none of which waits for another. --show prints
@@ -27,6 +27,7 @@ import peers  # noqa: E402
 
 MCA = ("llvm-mca-19", "llvm-mca")  # older ones lack models of Neoverse
 OBJDUMP = "aarch64-linux-gnu-objdump"
+PRODUCT = 1000  # what a product is worth when a way through a loop is chosen
 IN_ORDER, OUT_OF_ORDER = 70, 85  # per cent of the peak that a loop should reach
 
 
@@ -42,10 +43,10 @@ class Core:
 CORES = [
     Core("Cortex-A53", "cortex-a53", IN_ORDER, ("baseline",)),
     # The model takes two vectors of 128 bits a cycle, which are two of 64.
-    Core("Cortex-A55", "cortex-a55", IN_ORDER, ("baseline", "dotprod"), most=1),
-    Core("Cortex-A76 (Neoverse N1)", "neoverse-n1", OUT_OF_ORDER, ("baseline", "dotprod")),
-    Core("Cortex-A710 (Neoverse N2)", "neoverse-n2", OUT_OF_ORDER, ("baseline", "dotprod", "i8mm")),
-    Core("Cortex-X1 (Neoverse V1)", "neoverse-v1", OUT_OF_ORDER, ("baseline", "dotprod", "i8mm")),
+    Core("Cortex-A55", "cortex-a55", IN_ORDER, ("baseline", "dotprod", "fp16"), most=1),
+    Core("Cortex-A76 (Neoverse N1)", "neoverse-n1", OUT_OF_ORDER, ("baseline", "dotprod", "fp16")),
+    Core("Cortex-A710 (Neoverse N2)", "neoverse-n2", OUT_OF_ORDER, ("baseline", "dotprod", "i8mm", "fp16", "bf16")),
+    Core("Cortex-X1 (Neoverse V1)", "neoverse-v1", OUT_OF_ORDER, ("baseline", "dotprod", "i8mm", "fp16", "bf16")),
 ]
 
 
@@ -56,6 +57,7 @@ class Loop:
     source: str
     function: str  # a pattern of its name
     product: str   # the instruction, and an example of it that the peak is measured with
+    also: str = ""  # another that the way through the loop is to have as often as it can
 
 
 FMLA = "fmla v{0}.4s, v30.4s, v31.s[0]"
@@ -63,17 +65,23 @@ SMLAL = "smlal v{0}.4s, v30.4h, v15.h[0]"
 LOOPS = [
     Loop("float GEMM, 8 x 8 tile", "baseline", "cpu/gemm_isa", r"Tile<float, 8, 2>", FMLA),
     Loop("float GEMM, 8 x 8 tile", "dotprod", "cpu/gemm_isa", r"Tile<float, 8, 2>", FMLA),
-    Loop("float depthwise 3 x 3", "baseline", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA),
-    Loop("float depthwise 3 x 3", "dotprod", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA),
+    Loop("float depthwise 3 x 3, clamped", "baseline", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA, "fmin"),
+    Loop("float depthwise 3 x 3, clamped", "dotprod", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA, "fmin"),
+    Loop("float depthwise 3 x 3, without bounds", "baseline", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA),
+    Loop("float depthwise 3 x 3, without bounds", "dotprod", "cpu/depthwise_isa", r"InnerTile<4, false, 3, 1>", FMLA),
     Loop("int16 GEMM (int8 on A53) by smlal, 8 x 8 tile", "baseline", "cpu/integer_gemm_isa", r"Tile<.*Int16s, 8, 2>", SMLAL),
     Loop("int8 GEMM by sdot, 8 x 8 tile", "dotprod", "cpu/integer_gemm_isa", r"Tile<.*NativeBytes, 8, 2>",
          "sdot v{0}.4s, v30.16b, v31.16b"),
-    Loop("int8 GEMM by smmla, 8 x 8 tile", "i8mm", "cpu/integer_gemm_isa", r"Tile<.*NativeBytes, 8, 2>",
+    Loop("int8 GEMM by smmla, 6 x 16 tile", "i8mm", "cpu/integer_gemm_isa", r"Tile<.*NativeBytes, 6, 4>",
          "smmla v{0}.4s, v30.16b, v31.16b"),
+    Loop("bfloat16 GEMM by bfmmla, 6 x 16 tile", "bf16", "cpu/gemm_half_isa", r"Tile<float, 6, 4>",
+         "bfmmla v{0}.4s, v30.8h, v31.8h"),
+    Loop("float16 GEMM by fmla, 8 x 16 tile", "fp16", "cpu/gemm_half_isa", r"Tile<float, 8, 4>",
+         "fmla v{0}.8h, v30.8h, v15.h[0]"),
     Loop("int8 depthwise 3 x 3, with its rounding", "baseline", "cpu/integer_depthwise_isa",
-         r"Strip<false, 3, 1, 3>", SMLAL),
+         r"Strip<false, 3, 1, 3>", SMLAL, "srshl"),
     Loop("int8 depthwise 3 x 3, with its rounding", "dotprod", "cpu/integer_depthwise_bytes_isa",
-         r"ByteStrip<.*Form<3, 1>", "sdot v{0}.4s, v30.16b, v31.16b"),
+         r"ByteChannels<.*Form<3, 1>", "sdot v{0}.4s, v30.16b, v31.16b", "srshl"),
 ]
 
 
@@ -102,9 +110,9 @@ def loops_of(code):
             yield [(at, text) for at, text in code if begin <= at <= end]
 
 
-def longest_way(body, is_product):
-    """Of the ways through a loop without a call the one with the most products, the shortest of those:
-    (products, instructions)."""
+def longest_way(body, worth):
+    """Of the ways through a loop without a call the one whose instructions are worth the most, the shortest
+    of those: (worth, instructions)."""
     index = {at: i for i, (at, _) in enumerate(body)}
     best = [None] * len(body) + [None]
     best[-2] = (0, [body[-1][1]])
@@ -114,7 +122,7 @@ def longest_way(body, is_product):
         goes_on = not re.match(r"(?:b|br|ret|bl|blr)\s", text)
         ways = [best[i + 1]] if goes_on else []
         ways += [best[target]] if target is not None and target > i else []
-        ways = [(n + is_product(text), [text, *rest]) for n, rest in filter(None, ways)]
+        ways = [(n + worth(text), [text, *rest]) for n, rest in filter(None, ways)]
         best[i] = max(ways, key=lambda way: (way[0], -len(way[1])), default=None)
     return best[0] or (0, [])
 
@@ -122,12 +130,16 @@ def longest_way(body, is_product):
 def hottest(build, loop):
     """The loop of `loop.function` with the most products: (products, instructions)."""
     product = loop.product.split()[0]
-    ways = [longest_way(body, lambda text: text.split()[0] in (product, product + "2"))
-            for code in functions(build, loop) for body in loops_of(code)]
+
+    def worth(text):
+        name = text.split()[0]
+        return PRODUCT if name in (product, product + "2") else int(name == loop.also)
+
+    ways = [longest_way(body, worth) for code in functions(build, loop) for body in loops_of(code)]
     best = max(ways, key=lambda way: way[0], default=(0, []))
-    if best[0] == 0:
+    if best[0] < PRODUCT:
         sys.exit(f"FAIL: no loop with {product} in {loop.function} of {loop.source} ({loop.isa})")
-    return best
+    return best[0] // PRODUCT, best[1]
 
 
 def cycles(mca, model, body):
@@ -135,7 +147,7 @@ def cycles(mca, model, body):
     text = "loop:\n" + "\n".join(re.sub(r"[0-9a-f]+ <.*>", "loop", line) for line in body) + "\n"
     total = []
     for n in (200, 400):
-        done = subprocess.run([mca, "-mtriple=aarch64-linux-gnu", f"-mcpu={model}", "-mattr=+dotprod,+i8mm,+fullfp16", f"-iterations={n}",
+        done = subprocess.run([mca, "-mtriple=aarch64-linux-gnu", f"-mcpu={model}", "-mattr=+dotprod,+i8mm,+fullfp16,+bf16", f"-iterations={n}",
                                "-instruction-info=false", "-resource-pressure=false"], input=text, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"FAIL: {mca} for {model}: {done.stderr}")
