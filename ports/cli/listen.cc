@@ -23,14 +23,20 @@ namespace topwork {
 namespace cli {
 namespace {
 
-// Numbers of an output that is one row; 0 for another one.
-int64_t RowLength(const tw::Tensor& output) {
-  if (!IsFloat(output.dtype) && !IsInteger(output.dtype)) return 0;
+// An output as rows of scores, one for each part of a window: [n, length] after any number of 1.
+struct Rows {
+  int64_t n = 0, length = 0;  // both 0 for another output
+};
+
+Rows RowsOf(const tw::Tensor& output) {
+  if (!IsFloat(output.dtype) && !IsInteger(output.dtype)) return {};
   const std::vector<int32_t> shape = output.shape();
-  for (size_t i = 0; i + 1 < shape.size(); ++i) {
-    if (shape[i] != 1) return 0;
+  if (shape.empty()) return {};
+  for (size_t i = 0; i + 2 < shape.size(); ++i) {
+    if (shape[i] != 1) return {};
   }
-  return shape.empty() ? 0 : shape.back();
+  const int64_t n = shape.size() == 1 ? 1 : shape[shape.size() - 2];
+  return n > 0 && shape.back() > 0 ? Rows{n, shape.back()} : Rows{};
 }
 
 std::string Number(const char* format, double value) {
@@ -71,7 +77,7 @@ class Listener {
                                                      ? OpenPcm(STDIN_FILENO, reading_, window_)
                                                      : OpenSoundFile(input_, reading_, window_);
     if (!common_.json) PrintNote(SoundText(reading_, window_));
-    const EventOptions joining = {options_.threshold, Seconds(window_), options_.gap};
+    const EventOptions joining = {options_.threshold, Seconds(window_) / n_rows(), options_.gap};
     EventJoiner joiner(
         joining, [this](const SoundEvent& event) { Began(event); },
         [this](const SoundEvent& event) { Ended(event); });
@@ -79,9 +85,12 @@ class Listener {
     std::vector<float> samples;
     while (source->Next(&samples)) {
       const double start = static_cast<double>(n_windows_ * hop_) / reading_.rate;
-      const std::vector<double> scores = Score(samples, start);
-      if (options_.every_window) PrintWindow(start, scores);
-      joiner.Add(start, scores);
+      const std::vector<std::vector<double>> rows = Score(samples, start);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const double at = start + static_cast<double>(i) * joining.length;
+        if (options_.every_window) PrintWindow(at, joining.length, rows[i]);
+        joiner.Add(at, rows[i]);
+      }
       ++n_windows_;
     }
     if (!options_.stream) CheckStop();
@@ -94,7 +103,10 @@ class Listener {
   bool is_pcm() const { return input_ == "-"; }
   double Seconds(int64_t samples) const { return static_cast<double>(samples) / reading_.rate; }
 
-  // The first row of numbers; of as many as there are labels, where a file gives them.
+  double n_rows() const { return static_cast<double>(rows_.n); }
+
+  // The first row of numbers, else the first rows; of as many as there are labels, where a file
+  // gives them.
   void ChooseOutput() {
     std::string found;
     for (size_t i = 0; i < session_.n_outputs(); ++i) {
@@ -104,44 +116,54 @@ class Listener {
         refuses_ = true;
         continue;
       }
-      const int64_t n = RowLength(output);
-      const bool fits = options_.labels.empty() || n == static_cast<int64_t>(labels_.size());
-      if (n_classes_ != 0 || n == 0 || !fits) continue;
-      n_classes_ = n;
+      const Rows rows = RowsOf(output);
+      const bool fits =
+          options_.labels.empty() || rows.length == static_cast<int64_t>(labels_.size());
+      if (rows.n == 0 || !fits || (rows_.n != 0 && (rows_.n == 1 || rows.n != 1))) continue;
+      rows_ = rows;
       output_ = i;
     }
-    if (n_classes_ != 0) return;
+    if (rows_.n > 1 && hop_ < window_) {
+      throw CliError(kExitUsage, "--hop: the model gives " + std::to_string(rows_.n) +
+                                     " rows of scores for a window, so windows may not overlap");
+    }
+    if (rows_.n != 0) return;
     if (!options_.labels.empty()) {
       throw CliError(kExitData, options_.labels + ": has " + std::to_string(labels_.size()) +
                                     " names, but no output has as many classes (" + found + ")");
     }
     throw CliError(kExitUnsupported,
-                   common_.model + ": no output is a row of scores for a window (" + found + ")");
+                   common_.model + ": no output is rows of scores for a window (" + found + ")");
   }
 
-  // Scores of a window; none that the model refuses reaches a threshold.
-  std::vector<double> Score(const std::vector<float>& samples, double start) {
+  // Scores of a window's rows; none that the model refuses reaches a threshold.
+  std::vector<std::vector<double>> Score(const std::vector<float>& samples, double start) {
     const std::string what = input_ + ", " + Number("%.3f", start) + " s";
     const tw::Tensor input = CheckValue(session_.Input(0));
     const std::vector<uint8_t> bytes = SamplesToTensor(samples, input, what);
     Check(session_.WriteInput(0, bytes.data(), bytes.size()), what);
     Check(session_.Run(), common_.model);
     const tw::Tensor output = CheckValue(session_.Output(output_));
-    std::vector<double> scores;
-    for (int64_t c = 0; c < n_classes_; ++c) scores.push_back(RealAt(output, c));
-    if (std::any_of(scores.begin(), scores.end(), [](double score) { return std::isnan(score); })) {
-      throw CliError(kExitNumeric, what + ": output '" + output.name + "' holds NaN");
+    if (RowsOf(output).n != rows_.n || RowsOf(output).length != rows_.length) {
+      throw CliError(kExitUnsupported, what + ": output '" + output.name + "' is now " +
+                                           TensorText(output) + "; a time line needs one shape");
     }
-    if (refuses_ && CheckValue(session_.Rejection()).is_unknown != 0) {
-      std::fill(scores.begin(), scores.end(), -HUGE_VAL);
+    const bool refused = refuses_ && CheckValue(session_.Rejection()).is_unknown != 0;
+    std::vector<std::vector<double>> rows(static_cast<size_t>(rows_.n));
+    for (int64_t i = 0; i < rows_.n * rows_.length; ++i) {
+      const double score = RealAt(output, i);
+      if (std::isnan(score)) {
+        throw CliError(kExitNumeric, what + ": output '" + output.name + "' holds NaN");
+      }
+      rows[static_cast<size_t>(i / rows_.length)].push_back(refused ? -HUGE_VAL : score);
     }
-    return scores;
+    return rows;
   }
 
   std::string NameOf(int64_t index) const {
     const size_t i = static_cast<size_t>(index);
-    return labels_.size() == static_cast<size_t>(n_classes_) ? Printable(labels_[i])
-                                                             : "class " + std::to_string(index);
+    return labels_.size() == static_cast<size_t>(rows_.length) ? Printable(labels_[i])
+                                                               : "class " + std::to_string(index);
   }
 
   Json EventJson(const SoundEvent& event) const {
@@ -183,12 +205,12 @@ class Listener {
     }
   }
 
-  void PrintWindow(double start, const std::vector<double>& scores) const {
+  void PrintWindow(double start, double length, const std::vector<double>& scores) const {
     const auto best = std::max_element(scores.begin(), scores.end());
     const bool refused = std::isinf(*best) && *best < 0.0;
     const int64_t index = best - scores.begin();
     if (common_.json) {
-      Json json = {{"start", start}, {"end", start + Seconds(window_)}};
+      Json json = {{"start", start}, {"end", start + length}};
       if (!refused) json.update({{"class", index}, {"label", NameOf(index)}, {"score", *best}});
       json["is_unknown"] = refused;
       PrintLine(JsonText({{"window", json}}, -1));
@@ -198,10 +220,15 @@ class Listener {
               Paint(1, "2", refused ? "unknown" : NameOf(index) + Number("  %.3f", *best)));
   }
 
+  std::string WindowsText() const {
+    const std::string text = CountText(n_windows_, "window");
+    return rows_.n == 1 ? text : text + " of " + std::to_string(rows_.n) + " rows";
+  }
+
   void Finish() {
     if (options_.stream) {
       if (!common_.json) {
-        std::fprintf(stderr, "%s in %s\n", CountText(n_windows_, "window").c_str(),
+        std::fprintf(stderr, "%s in %s\n", WindowsText().c_str(),
                      HumanSeconds(run_seconds_).c_str());
       }
       return;
@@ -220,12 +247,11 @@ class Listener {
                  Paint(1, "1", NameOf(event.index)), Number("%.3f", event.score)});
     }
     if (!events_.empty()) table.Print(2);
-    std::printf("%s\n",
-                Paint(1, "2",
-                      CountText(static_cast<int64_t>(events_.size()), "event") + " from " +
-                          Number("%g", options_.threshold) + " on in " +
-                          CountText(n_windows_, "window") + ", in " + HumanSeconds(run_seconds_))
-                    .c_str());
+    std::printf("%s\n", Paint(1, "2",
+                              CountText(static_cast<int64_t>(events_.size()), "event") + " from " +
+                                  Number("%g", options_.threshold) + " on in " + WindowsText() +
+                                  ", in " + HumanSeconds(run_seconds_))
+                            .c_str());
   }
 
   Json TimeLineJson() const {
@@ -238,6 +264,7 @@ class Listener {
                  {"threshold", options_.threshold},
                  {"gap_seconds", options_.gap},
                  {"n_windows", n_windows_},
+                 {"rows_per_window", rows_.n},
                  {"run_ms", run_seconds_ * 1e3}};
     json["events"] = Json::array();
     for (const SoundEvent& event : events_) json["events"].push_back(EventJson(event));
@@ -253,7 +280,7 @@ class Listener {
   SoundReading reading_;
   int64_t window_ = 0, hop_ = 0;
   size_t output_ = 0;
-  int64_t n_classes_ = 0;
+  Rows rows_;
   bool refuses_ = false;
   int64_t n_windows_ = 0;
   double run_seconds_ = 0.0;

@@ -1,5 +1,6 @@
 // `topwork run` on sounds: window after window through one session, which keeps its state between
-// them; events as a time line at the end, or as they come.
+// them; events as a time line at the end, or as they come. A model that gives [n, classes] scores n
+// equal parts of its window.
 #ifndef TOPWORK_PORTS_CLI_LISTEN_H_
 #define TOPWORK_PORTS_CLI_LISTEN_H_
 

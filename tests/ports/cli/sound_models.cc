@@ -4,6 +4,7 @@
 //   tones_row.tflite        the same of [800], tones_column.tflite of [1, 800, 1]
 //   tones_int16.tflite      the same of int16 samples without a scale, tones_int8.tflite of int8
 //                           samples with the scale 1/128
+//   tones_rows.tflite       the same of [1, 3200], its four quarters as rows [4, 3], after what it hears of each, [4, 6]
 //   tones_bare.tflite       [1, 800] without metadata
 //   total.tflite            [1, 800] without metadata: the mean square, added up from run to run
 //   spectrogram.tflite      [1, 49, 10, 1]; features.tflite [1, 40]; open.tflite an open length: their mean
@@ -48,16 +49,16 @@ int Reshape(ModelSpec* spec, int from, const std::vector<int32_t>& shape, const 
   return out;
 }
 
-// [1, inputs] to [1, outputs]; weights[output][input].
+// [rows, inputs] to [rows, outputs]; weights[output][input].
 int Dense(ModelSpec* spec, int from, const std::vector<std::vector<float>>& weights,
-          const std::vector<float>& bias, const std::string& name) {
+          const std::vector<float>& bias, const std::string& name, int rows = 1) {
   std::vector<float> flat;
   for (const std::vector<float>& row : weights) flat.insert(flat.end(), row.begin(), row.end());
   const int32_t n = static_cast<int32_t>(weights.size());
   const int w = spec->AddConstant(name + "_w", DType::kFloat32,
                                   {n, static_cast<int32_t>(weights[0].size())}, ToBytes(flat));
   const int b = spec->AddConstant(name + "_b", DType::kFloat32, {n}, ToBytes(bias));
-  const int out = spec->AddTensor(name, DType::kFloat32, {1, n});
+  const int out = spec->AddTensor(name, DType::kFloat32, {rows, n});
   spec->AddOp(OpCode::kFullyConnected, {from, w, b}, {out},
               OptionsSpec(test::kFullyConnectedOptions));
   return out;
@@ -74,8 +75,8 @@ void AddMetadata(ModelSpec* spec, uint32_t rate) {
       {"TFLITE_METADATA", spec->AddBuffer(test::BuildMetadata({}, {}, "labels.txt", rate))});
 }
 
-// Samples [1, n] from `input` to classes.
-void AddTones(ModelSpec* spec, int samples) {
+// Samples [rows, 800] to classes [rows, 3].
+void AddTones(ModelSpec* spec, int samples, int rows = 1) {
   const double frequencies[] = {300, 1000, 3000};
   std::vector<std::vector<float>> waves, pairs(3, std::vector<float>(6, 0.0f));
   for (size_t f = 0; f < 3; ++f) {
@@ -89,16 +90,24 @@ void AddTones(ModelSpec* spec, int samples) {
     }
     pairs[f][2 * f] = pairs[f][2 * f + 1] = 16.0f;  // 1 for a sine of 1/4
   }
-  const int heard = Dense(spec, samples, waves, std::vector<float>(6, 0.0f), "waves");
-  const int energies =
-      Dense(spec, Square(spec, heard, {1, 6}), pairs, std::vector<float>(3, 0.0f), "energies");
+  const int heard = Dense(spec, samples, waves, std::vector<float>(6, 0.0f), "waves", rows);
+  const int energies = Dense(spec, Square(spec, heard, {rows, 6}), pairs,
+                             std::vector<float>(3, 0.0f), "energies", rows);
   std::vector<std::vector<float>> head(3, std::vector<float>(3, 0.0f));
   for (size_t c = 0; c < 3; ++c) head[c][c] = 25.0f;
-  const int logits = Dense(spec, energies, head, std::vector<float>(3, 0.0f), "logits");
-  const int scores = spec->AddTensor("scores", DType::kFloat32, {1, 3});
+  const int logits = Dense(spec, energies, head, std::vector<float>(3, 0.0f), "logits", rows);
+  const int scores = spec->AddTensor("scores", DType::kFloat32, {rows, 3});
   spec->AddOp(OpCode::kSoftmax, {logits}, {scores},
               OptionsSpec(test::kSoftmaxOptions).Float(0, 1.0f));
   spec->main().outputs = {scores};
+  if (rows > 1) spec->main().outputs = {heard, scores};
+}
+
+ModelSpec RowsOfTones() {
+  ModelSpec spec;
+  const int input = spec.AddInput("samples", DType::kFloat32, {1, 4 * kSamples});
+  AddTones(&spec, Reshape(&spec, input, {4, kSamples}, "quarters"), 4);
+  return spec;
 }
 
 ModelSpec Tones(const std::vector<int32_t>& shape) {
@@ -250,6 +259,9 @@ int WriteAll(const std::string& folder) {
     Write(folder, name, spec, kLabels);
   }
   Write(folder, "tones_bare", Tones({1, kSamples}));
+  ModelSpec quarters = RowsOfTones();
+  AddMetadata(&quarters, 16000);
+  Write(folder, "tones_rows", quarters, kLabels);
   ModelSpec fast = Tones({1, kSamples});
   AddMetadata(&fast, 48000);
   Write(folder, "tones_48k", fast, kLabels);

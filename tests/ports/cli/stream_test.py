@@ -80,6 +80,36 @@ def check_time_line(checks, tool, here, models):
         checks.expect(got == [("low", 0.3, 0.7)], "%s: %s" % (model, got))
 
 
+def check_rows(checks, tool, here, models):
+    """A model that gives four rows for a window: each is a quarter of it. Names choose the output."""
+    scene, model = here / "scene.wav", models / "tones_rows.tflite"
+    names = here / "rows.txt"
+    names.write_text("low\nmiddle\nhigh\n")
+    arguments = ["run", model, "--input", scene, "--threshold", "0.9", "--labels", names]
+    result = run(tool, *arguments, "--json")
+    whole = json.loads(result.stdout) if result.returncode == 0 else {"events": []}
+    checks.expect(events_of(whole) == EVENTS and whole["n_windows"] == 9 and whole["rows_per_window"] == 4,
+                  "rows: %s %s" % (whole, result.stderr))
+    text = run(tool, *arguments).stdout
+    checks.expect("3 events from 0.9 on in 9 windows of 4 rows" in text, "rows as text: %s" % text)
+    result = run(tool, *arguments, "--stream", "--every-window", "--json")
+    windows = [json.loads(line)["window"] for line in result.stdout.splitlines() if "window" in line]
+    times = [(round(window["start"], 6), round(window["end"], 6)) for window in windows]
+    checks.expect(times == [(round(k / 20, 6), round((k + 1) / 20, 6)) for k in range(36)], "a line for each row: %s" % times)
+    checks.expect([windows[k]["label"] for k in (6, 13, 16, 29)] == ["low", "low", "low", "high"] and
+                  ended_of(result.stdout) == EVENTS, "rows of a stream: %s" % windows)
+    apart = run(tool, *arguments, "--hop", "0.3", "--json")
+    starts = [event["start"] for event in json.loads(apart.stdout)["events"]]
+    checks.expect([round(start, 6) for start in starts] == [0.3, 0.6, 0.9, 1.0, 1.2], "windows with a gap: %s" % apart.stdout)
+    result = run(tool, *arguments, "--hop", "0.1")
+    checks.expect(result.returncode == USAGE and "gives 4 rows of scores for a window" in result.stderr,
+                  "windows that overlap: %s" % result.stderr)
+    # Without names of a file the first output with rows is it, which has six columns.
+    result = run(tool, "run", model, "--input", scene, "--threshold", "0.2", "--json")
+    labels = {event["label"] for event in json.loads(result.stdout)["events"]}
+    checks.expect(labels and all(label.startswith("class ") for label in labels), "rows without names: %s" % labels)
+
+
 def check_file_stream(checks, tool, here, models):
     scene, tones = here / "scene.wav", models / "tones.tflite"
     result = run(tool, "run", tones, "--input", scene, "--threshold", "0.9", "--stream", "--json")
@@ -188,6 +218,7 @@ def main():
         (here / "names.txt").write_text("a\nb\nc\n")
         if has_sounds:
             check_time_line(checks, tool, here, models)
+            check_rows(checks, tool, here, models)
             check_file_stream(checks, tool, here, models)
             check_recordings(checks, tool, models)
         check_state(checks, tool, here, models)
