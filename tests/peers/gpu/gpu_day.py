@@ -136,6 +136,7 @@ def training(day, device, model, n_classes):
         day.data["training"].append({
             "model": name_of(model), "device": result["device"], "n_classes": n_classes,
             "steps_per_s": train["steps_per_s"], "features_per_s": train["features_per_s"],
+            "fit_ms": train["fit_ms"]["p50"], "optimizer": train["optimizer"],
             "personalise_ms": train["personalise_ms"]["p50"], "trained_on": train["device"]})
 
 
@@ -170,7 +171,8 @@ def page(data):
                      + (f", {100 * share:.0f} % of the roofline" if share else "") + ".\n\n"
                      + table(measured["ops"], "op", "variant", "p50_ms", "flops", "bytes", "limit", "limit_share"))
     parts.append("## Training of a new last layer\n\n" + table(
-        data["training"], "model", "device", "n_classes", "steps_per_s", "features_per_s", "personalise_ms", "trained_on"))
+        data["training"], "model", "device", "n_classes", "optimizer", "steps_per_s", "fit_ms", "features_per_s", "personalise_ms",
+        "trained_on"))
     for title, rows in (("What failed", [f"`{row['command']}`: {row['why']}" for row in data["failed"]]),
                         ("What was not reached", data["not_reached"])):
         if rows:
