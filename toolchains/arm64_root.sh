@@ -1,9 +1,10 @@
 #!/bin/sh
-# Debian 12 in a folder, by mmdebstrap: for aarch64 under qemu, for tests that need libraries of that processor, an OpenCL
-# driver above all; for this machine's processor, to install packages there and nowhere else. Root only.
+# Debian 12 in a folder, by mmdebstrap: for ARM under qemu, for tests that need libraries of that processor, an OpenCL
+# driver or Python; for this machine's processor, to install packages there and nowhere else. Root only.
 #
 # Usage: toolchains/arm64_root.sh make FOLDER PACKAGE...   unpacks aarch64's packages and what they need into FOLDER/root;
 #                                                          no package's scripts run
+#        toolchains/arm64_root.sh armhf FOLDER PACKAGE...  the same of 32-bit ARM
 #        toolchains/arm64_root.sh opencl [FOLDER]          the same with ocl-icd, PoCL and CLBlast (build/arm64-opencl)
 #        toolchains/arm64_root.sh here FOLDER PACKAGE...   installs this processor's, with dpkg, into FOLDER/root
 #        toolchains/arm64_root.sh run ROOT COMMAND...      runs a command there (exit 77 where that cannot be)
@@ -36,11 +37,11 @@ skip() {
   exit 77
 }
 
-# The kernel is to start programs for aarch64 by qemu.
+# The kernel is to start programs for the processor (aarch64, arm) by qemu.
 start_binfmt() {
   misc=/proc/sys/fs/binfmt_misc
-  rule=/usr/lib/binfmt.d/qemu-aarch64.conf
-  [ "$(uname -m)" != aarch64 ] && [ ! -e "$misc/qemu-aarch64" ] || return 0
+  rule=/usr/lib/binfmt.d/qemu-$1.conf
+  [ "$(uname -m)" != aarch64 ] && [ ! -e "$misc/qemu-$1" ] || return 0
   [ "$(id -u)" -eq 0 ] || skip "chroot needs root"
   [ -e "$misc/register" ] || mount -t binfmt_misc binfmt_misc "$misc" 2>/dev/null || skip "the kernel has no binfmt_misc"
   [ -e "$rule" ] || skip "$rule is missing (Debian: apt install qemu-user-static)"
@@ -48,7 +49,7 @@ start_binfmt() {
 }
 
 usage() {
-  sed -n '2,10s/^# \{0,1\}//p' "$0"
+  sed -n '2,11s/^# \{0,1\}//p' "$0"
 }
 
 wrong() {
@@ -65,6 +66,11 @@ case "${1:-}" in
     shift
     make_root extract arm64 "$@"
     ;;
+  armhf)
+    [ $# -ge 3 ] || wrong
+    shift
+    make_root extract armhf "$@"
+    ;;
   here)
     [ $# -ge 3 ] || wrong
     shift
@@ -79,7 +85,8 @@ case "${1:-}" in
     [ -d "$root" ] || { echo "$root is no folder; '$0 make' or '$0 opencl' makes one" >&2; exit 1; }
     shift 2
     [ "$(id -u)" -eq 0 ] || skip "chroot needs root"
-    start_binfmt
+    start_binfmt aarch64
+    start_binfmt arm
     # Mounts of our own: they end with the command.
     # shellcheck disable=SC2016
     exec unshare --mount sh -c 'root=$1; shift

@@ -9,7 +9,8 @@
 #           Meson, Doxygen, for Android JDK, Maven and aapt2, and compilers for GPUs: clang 19 with libclc, and NVIDIA's
 #           assembler from PyPI into build/third_party/cuda
 #   long    what tests/run.sh --long needs besides: cross compilers for 32-bit ARM, RISC-V and POWER, and zig
-#   zig     the compiler of the presets jetson-zig, armv7-zig and *-musl, from PyPI into build/third_party/zig
+#   zig     the compiler of the presets jetson-zig, armv7-zig and *-musl, from PyPI into build/third_party/zig, and
+#           Python's headers for wheels
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
 #   torch   build/.venv-torch with PyTorch and its converter, of the same Python: 7 GB on x86-64, as that PyTorch brings CUDA
 set -eu
@@ -36,12 +37,12 @@ for part in "$@"; do
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-server \
 dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt clang-19 libclc-19" ;;
-    zig) zig=yes; packages="$packages python3 python3-venv" ;;
-    long) zig=yes; packages="$packages qemu-user-static g++-arm-linux-gnueabihf \
-g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-15 lld-15 python3 python3-venv" ;;
+    zig) zig=yes; packages="$packages python3 python3-venv python3-dev" ;;
+    long) zig=yes; packages="$packages qemu-user-static mmdebstrap g++-arm-linux-gnueabihf \
+g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-15 lld-15 python3 python3-venv python3-dev" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
     torch) torch=yes; packages="$packages python3 python3-venv" ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python, torch)" >&2; exit 2 ;;
   esac
 done
