@@ -7,3 +7,12 @@ foreach(part IN ITEMS session trainer learner quantizer features sounds heads re
   tw_script_test(python_${part} port ports/python/run_test.py "${python}" ${part}_test.py)
   set_tests_properties(port.python_${part} PROPERTIES FIXTURES_REQUIRED python_package TIMEOUT 1200)
 endforeach()
+if(TOPWORK_LONG_TESTS)
+  # Wheels by zig: each compiles the library; the first makes the types that the others take.
+  foreach(machine IN ITEMS x86_64 aarch64 armv7l)
+    tw_script_test(python_wheel_${machine} port ports/python/wheels_test.py ${machine})
+    set_tests_properties(port.python_wheel_${machine} PROPERTIES TIMEOUT 7200 COST 300 RESOURCE_LOCK wheels)
+  endforeach()
+  set_tests_properties(port.python_wheel_x86_64 PROPERTIES FIXTURES_SETUP wheel_types)
+  set_tests_properties(port.python_wheel_aarch64 port.python_wheel_armv7l PROPERTIES FIXTURES_REQUIRED wheel_types)
+endif()
