@@ -3,6 +3,8 @@
 
 // Sine and cosine are launches of elementwise.cl (gpu/stages.cc): a driver that lacks one of them, as
 // Mesa 26 does with Debian's libclc, would lose all functions of the switch.
+#undef sin  // some drivers, as PoCL, have macros of these names
+#undef cos
 #define sin(x) NAN
 #define cos(x) NAN
 
