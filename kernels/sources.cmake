@@ -22,6 +22,8 @@ foreach(folder IN LISTS KERNELS_FOLDERS)
 endforeach()
 # Compiled for the sets that have instructions for products of bytes alone, too.
 set(KERNELS_BYTES_ISA_SOURCES cpu/integer_gemm_isa.cc)
+# Compiled for the set `amx` alone, which has nothing else.
+set(KERNELS_AMX_SOURCES cpu/integer_amx_isa.cc)
 # Compiled for the sets that are products of 16-bit numbers alone, and for no other.
 set(KERNELS_HALF_ISA_SOURCES cpu/gemm_half_isa.cc)
-list(REMOVE_ITEM KERNELS_ISA_SOURCES ${KERNELS_HALF_ISA_SOURCES})
+list(REMOVE_ITEM KERNELS_ISA_SOURCES ${KERNELS_HALF_ISA_SOURCES} ${KERNELS_AMX_SOURCES})

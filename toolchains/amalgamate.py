@@ -77,7 +77,7 @@ def kernel_sources():
     folders = re.search(r"KERNELS_FOLDERS ([^)]*)\)", read("kernels/sources.cmake"))[1].split()
     files = [file for folder in folders for file in sorted(glob.glob(f"{ROOT}/kernels/{folder}/*.cc"))]
     return [os.path.relpath(file, ROOT) for file in files
-            if not re.search(r"/(eigen_\w+|gemm_half_isa)\.cc$", file)]
+            if not re.search(r"/(eigen_\w+|gemm_half_isa|integer_amx_isa)\.cc$", file)]
 
 
 def sources(has):

@@ -6,8 +6,9 @@
 // gemm_sparse.h, depthwise.h, elementwise.h, integer.h, pool.h, positions.h, recurrent.h, resize.h
 // and winograd.h.
 //
-// "avxvnni" and "i8mm" are instructions for products of bytes and nothing else: integer_gemm_isa.cc
-// alone is compiled for them, and their tables take all other loops from "avx2" and "dotprod".
+// "avxvnni", "amx" and "i8mm" are instructions for products of bytes and nothing else:
+// integer_gemm_isa.cc alone (of "amx" integer_amx_isa.cc) is compiled for them, and their tables take
+// all other loops from "avx2", "avx512" and "dotprod".
 // "avx512bf16", "fp16" and "bf16" are products of 16-bit numbers and nothing else; they have no table:
 // operators that are to use them get them beside the loops of "avx512", of "baseline" or "dotprod",
 // and of "dotprod".
@@ -80,7 +81,8 @@ struct CpuKernels {
         pool(set),
         winograd(set) {}
 
-  const char* isa = "";  // "baseline", "avx2", "avxvnni", "avx512", "dotprod", "i8mm", "eigen"
+  const char* isa =
+      "";  // "baseline", "avx2", "avxvnni", "avx512", "amx", "dotprod", "i8mm", "eigen"
   // The set that lends all loops but those the set is for; mostly `isa` itself.
   const char* base_isa = "";
   LoopFamily<GemmKernels> gemm;

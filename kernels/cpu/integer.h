@@ -147,6 +147,9 @@ struct IntegerGemm {
   // The sums of W's rows (of the signed values as packed), n_panels-padded, inside `packed`.
   const int32_t* (*sums)(const void* packed, int64_t n, int64_t runs, int64_t run_k);
   void (*run)(const IntegerTask& task);
+  // What run does with the sums of a tile: products[rows][n_vectors vectors of columns from n0 on].
+  void (*end)(const IntegerTask& task, const int32_t* products, int64_t row, int rows, int64_t n0,
+              int n_vectors);
   // out[r] = sum of the values of row r of A (bytes after the flip, in the processor's sign).
   void (*row_sums)(const IntegerTask& task, int32_t* out);
 };

@@ -343,6 +343,12 @@ void RowSums(const IntegerTask& t, int32_t* out) {
     out[r] = SumLanes(acc) + rest;
   }
 }
+
+// For products that other instructions make (integer_amx_isa.cc).
+void EndOfBytes(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
+                int n_vectors) {
+  EndTiles(t, products, Sums<Bytes>(t.packed, t.n, t.runs, t.run_k), row, rows, n0, n_vectors);
+}
 #endif
 
 }  // namespace
@@ -360,6 +366,7 @@ const IntegerGemm kIntegerInt16 = {"gemm i16 " TW_STRING(TW_ISA),
                                    Pack<Int16s>,
                                    Sums<Int16s>,
                                    Run<Int16s>,
+                                   nullptr,
                                    nullptr};
 #endif
 #if defined(TW_HAVE_DOT_BYTES)
@@ -375,6 +382,7 @@ const IntegerGemm kIntegerBytes = {"gemm i8 " TW_STRING(TW_ISA),
                                    Pack<Bytes>,
                                    Sums<Bytes>,
                                    Run<Bytes>,
+                                   EndOfBytes,
                                    RowSums};
 #endif
 

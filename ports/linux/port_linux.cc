@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +55,9 @@ uint64_t SavedRegisters(unsigned leaf1_ecx) {
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (static_cast<uint64_t>(high) << 32) | low;
 }
+
+// Whether this process may use AMX's tiles (arch_prctl's ARCH_REQ_XCOMP_PERM for XTILEDATA).
+bool AskForTiles() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
 #endif
 
 }  // namespace
@@ -186,6 +190,7 @@ CpuFeatures DetectCpuFeatures() {
   unsigned eax, ebx, ecx1, edx, ebx7, ecx7;
   if (!__get_cpuid(1, &eax, &ebx, &ecx1, &edx)) return features;
   if (!__get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx)) return features;
+  const unsigned edx7 = edx;
   const unsigned subleaves7 = eax;
   const uint64_t saved = SavedRegisters(ecx1);
   // FMA, AVX, F16C; BMI1, AVX2, BMI2. LZCNT comes with them on every such processor.
@@ -194,6 +199,9 @@ CpuFeatures DetectCpuFeatures() {
   features.avx512 =
       features.avx2_fma && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
   features.avx512_vbmi = features.avx512 && has(ecx7, {1});
+  // Tiles; products of bytes. Linux gives the tiles' registers to a process that asks for them.
+  features.amx_int8 =
+      features.avx512 && (saved & 0x60000) == 0x60000 && has(edx7, {24, 25}) && AskForTiles();
   features.sha = has(ebx7, {29}) && has(ecx1, {9, 19});
   unsigned eax71, ecx;
   if (subleaves7 >= 1 && __get_cpuid_count(7, 1, &eax71, &ebx, &ecx, &edx)) {

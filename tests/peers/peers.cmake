@@ -12,7 +12,7 @@ endforeach()
 target_sources(topwork_kernel_bench PRIVATE support/cpu_tables.cc)
 target_sources(topwork_growth_model PRIVATE support/model_builder.cc)
 target_link_libraries(topwork_growth_model PRIVATE topwork_dep_schema topwork_dep_flatbuffers)
-target_link_libraries(topwork_kernel_bench PRIVATE ${TOPWORK_TEST_TWIN})
+target_link_libraries(topwork_kernel_bench PRIVATE ${TOPWORK_TEST_TWINS})
 
 # Two threads beat one; alone, because other tests would take its processors.
 if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)

@@ -14,32 +14,48 @@ namespace avxvnni_evex {
 extern const IntegerGemm kIntegerBytes;
 }
 #endif
+#if defined(TW_HAVE_AMX_EMULATED)
+namespace amx_emulated {
+extern const IntegerGemm kIntegerBytes;
+}
+#endif
 
 namespace test {
 namespace {
 
+// The table `base` with other products of bytes.
 struct Twin {
   IntegerKernels integer;
   CpuKernels cpu;
-  bool complete = false;
 
-  explicit Twin(const std::vector<const CpuKernels*>& tables) {
-#if defined(TW_HAVE_AVXVNNI_EVEX)
-    if (!port::DetectCpuFeatures().avx512) return;
-    for (const CpuKernels* table : tables) {
-      if (std::strcmp(table->isa, "avx2") != 0) continue;
-      integer = *table->integer;
-      integer.bytes = &avxvnni_evex::kIntegerBytes;
-      cpu = *table;
-      cpu.isa = "avxvnni_evex";
-      cpu.integer = &integer;
-      complete = true;
-    }
-#else
-    (void)tables;
-#endif
+  Twin(const char* isa, const CpuKernels& base, const IntegerGemm& bytes)
+      : integer(*base.integer), cpu(base) {
+    integer.bytes = &bytes;
+    cpu.isa = isa;
+    cpu.integer = &integer;
   }
 };
+
+// Those that this processor runs.
+std::vector<const CpuKernels*> MakeTwins(const std::vector<const CpuKernels*>& tables) {
+  std::vector<const CpuKernels*> twins;
+  [[maybe_unused]] const port::CpuFeatures features = port::DetectCpuFeatures();
+  for ([[maybe_unused]] const CpuKernels* table : tables) {
+#if defined(TW_HAVE_AVXVNNI_EVEX)
+    if (features.avx512 && std::strcmp(table->isa, "avx2") == 0) {
+      static const Twin twin("avxvnni_evex", *table, avxvnni_evex::kIntegerBytes);
+      twins.push_back(&twin.cpu);
+    }
+#endif
+#if defined(TW_HAVE_AMX_EMULATED)
+    if (!features.amx_int8 && std::strcmp(table->isa, "avx512") == 0) {
+      static const Twin twin("amx_emulated", *table, amx_emulated::kIntegerBytes);
+      twins.push_back(&twin.cpu);
+    }
+#endif
+  }
+  return twins;
+}
 
 }  // namespace
 
@@ -49,8 +65,8 @@ std::vector<const CpuKernels*> TestedCpuKernels() {
   const CpuKernels* const* runnable = nullptr;
   const int n = RunnableCpuKernels(&runnable);
   std::vector<const CpuKernels*> tables(runnable, runnable + n);
-  static const Twin twin(tables);
-  if (twin.complete) tables.push_back(&twin.cpu);
+  static const std::vector<const CpuKernels*> twins = MakeTwins(tables);
+  tables.insert(tables.end(), twins.begin(), twins.end());
   return tables;
 }
 

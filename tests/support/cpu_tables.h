@@ -1,7 +1,9 @@
-// TestedCpuKernels: the tables of RunnableCpuKernels, least first, and "avxvnni_evex" where tests
-// have it and the processor has AVX-512: the products of bytes of "avxvnni", made of the same file
-// with the same flags, but for the encoding of one instruction (vpdpbusd). So a processor without
-// AVX-VNNI tests all of "avxvnni" but those bytes. Libraries do not contain it.
+// TestedCpuKernels: the tables of RunnableCpuKernels, least first, and twins of products of bytes where
+// tests have them and the processor has AVX-512. Libraries do not contain them.
+// "avxvnni_evex" is made of the file of "avxvnni" with the same flags, but for the encoding of one
+// instruction (vpdpbusd). So a processor without AVX-VNNI tests all of "avxvnni" but those bytes.
+// "amx_emulated" is made of the file of "amx", with plain loops for its tiles (emulated_tiles.h); a
+// processor with AMX does without.
 //
 // With TOPWORK_TEST_SETS=best the best one alone: for a sanitizer that looks at threads, which all
 // share work in the same way.

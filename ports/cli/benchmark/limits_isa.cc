@@ -86,7 +86,28 @@ inline int FirstSum(ByteSums sum) { return vgetq_lane_s32(sum, 0); }
 #define TW_LIMITS_NO_BYTES 1
 #endif
 
-#ifndef TW_LIMITS_NO_BYTES
+#if defined(__AMX_INT8__)
+// Products of tiles, 16 x 16 sums by 64 of depth; four chains of them hide how long one takes.
+double ByteProducts(int64_t n_rounds) {
+  struct alignas(64) {
+    uint8_t palette = 1, rest[15] = {};
+    uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+  } config;
+  __asm__ volatile("" ::"r"(&config) : "memory");
+  _tile_loadconfig(&config);
+  for (int64_t r = 0; r < n_rounds; ++r) {
+    for (int s = 0; s < kSteps; ++s) {
+      _tile_dpbusd(0, 4, 5);
+      _tile_dpbusd(1, 4, 5);
+      _tile_dpbusd(2, 4, 5);
+      _tile_dpbusd(3, 4, 5);
+    }
+  }
+  _tile_release();
+  return 2.0 * 16 * 16 * 64 * 4 * kSteps * static_cast<double>(n_rounds);
+}
+#elif !defined(TW_LIMITS_NO_BYTES)
 double ByteProducts(int64_t n_rounds) {
   ByteSums sums[kChains];
   for (int c = 0; c < kChains; ++c) sums[c] = AllBytes(static_cast<char>(c));

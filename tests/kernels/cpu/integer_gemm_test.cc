@@ -274,7 +274,8 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
 TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops][sets]") {
   std::mt19937 random(7);
   const auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
-  const std::set<std::string> with_bytes = {"avxvnni", "avxvnni_evex", "avx512", "dotprod", "i8mm"};
+  const std::set<std::string> with_bytes = {"amx",    "amx_emulated", "avxvnni", "avxvnni_evex",
+                                            "avx512", "dotprod",      "i8mm"};
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     CHECK((cpu->integer->bytes != nullptr) == (with_bytes.count(cpu->isa) != 0));
     if (cpu->integer->bytes == nullptr) continue;
