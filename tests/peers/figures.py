@@ -42,7 +42,7 @@ Every figure that Topwork publishes is on this page, with the command, the machi
   of several rounds, as the command's script says. Only the ratio carries over to other machines.
 * *Ratio* is the peer's time over Topwork's: above 1 Topwork is faster. *Points* are Topwork's per cent less the peer's.
 * Paths are those of a clone; `MODEL` and `DIR` stand for files that are not in it. What the scripts compare and which packages
-  they need: [tests/peers](tests/peers/README.md). No figure was taken on a GPU yet.
+  they need: [tests/peers](tests/peers/README.md).
 """
 
 
