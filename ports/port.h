@@ -109,6 +109,7 @@ struct CpuFeatures {
   bool avx512 = false;       // AVX-512 F, BW, VL, DQ and VNNI
   bool avx512_bf16 = false;  // products of bfloat16, beside avx512
   bool amx_int8 = false;  // AMX's products of bytes, beside avx512; the process may use its tiles
+  bool amx_bf16 = false;  // AMX's products of bfloat16, beside amx_int8 and avx512_bf16
   bool avx512_vbmi = false;  // bytes looked up among 128, beside avx512
   bool sha = false;          // SHA-256 (x86), SSSE3 and SSE4.1
   bool arm_fp16 = false;     // ARMv8.2 half-precision arithmetic

@@ -9,9 +9,9 @@
 // "avxvnni", "amx" and "i8mm" are instructions for products of bytes and nothing else:
 // integer_gemm_isa.cc alone (of "amx" integer_amx_isa.cc) is compiled for them, and their tables take
 // all other loops from "avx2", "avx512" and "dotprod".
-// "avx512bf16", "fp16" and "bf16" are products of 16-bit numbers and nothing else; they have no table:
-// operators that are to use them get them beside the loops of "avx512", of "baseline" or "dotprod",
-// and of "dotprod".
+// "avx512bf16", "amxbf16", "fp16" and "bf16" are products of 16-bit numbers and nothing else; they have
+// no table: operators that are to use them get them beside the loops of "avx512" (the first two), of
+// "baseline" or "dotprod", and of "dotprod".
 // "eigen" has Eigen's float products and depthwise rows (eigen_*.cc), and the baseline's other loops.
 #ifndef TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_
 #define TOPWORK_KERNELS_CONTRACT_CPU_KERNELS_H_

@@ -7,8 +7,8 @@
 //
 // Kernels of 16-bit products round A and W to that type, A when a task begins and W when it is
 // packed; bias, residual, sums and C are float32 as ever. An element is then one chain over pairs of
-// depths (bfloat16), or the sum of float16 sums of at most 64 depths each (float16). A float16 number
-// or sum beyond 65504 is infinite.
+// depths (bfloat16; on AMX over 32 depths, added up apart), or the sum of float16 sums of at most 64
+// depths each (float16). A float16 number or sum beyond 65504 is infinite.
 #ifndef TOPWORK_KERNELS_CPU_GEMM_H_
 #define TOPWORK_KERNELS_CPU_GEMM_H_
 

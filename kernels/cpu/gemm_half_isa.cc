@@ -8,6 +8,9 @@
 #else
 #include "kernels/cpu/gemm_float16.h"
 #endif
+#if defined(__AMX_BF16__)
+#include "kernels/cpu/gemm_amx.h"
+#endif
 
 namespace topwork {
 namespace TW_ISA {
@@ -41,19 +44,29 @@ void RoundA(GemmTask* task) {
   task->k = Words(task->k);
 }
 
+#if defined(__AMX_BF16__)
+constexpr int kHeight = kTileRows;
+#else
+constexpr int kHeight = kRows;
+#endif
+
 void Run(const GemmTask& given) {
   if (given.m <= 0) return;
   GemmTask task = given;
   if (task.run_k < 0) task.run_k = task.k;
   RoundA(&task);
+#if defined(__AMX_BF16__)
+  RunAmx(task);
+#else
   RunTiles<float>(task);
+#endif
 }
 
 }  // namespace
 
 extern const GemmKernels kHalfGemmKernels;
 const GemmKernels kHalfGemmKernels = {
-    "gemm half " TW_STRING(TW_ISA), kHalfType, false,       nullptr,    kDepths, kRows,
+    "gemm half " TW_STRING(TW_ISA), kHalfType, false,       nullptr,    kDepths, kHeight,
     kMaxVectors* kColumns,          NPanels,   FirstColumn, PackedSize, Pack,    Run};
 
 }  // namespace TW_ISA

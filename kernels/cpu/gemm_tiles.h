@@ -72,19 +72,10 @@ template <class T>
 const TileFunction Tiles<T>::kTable[kMaxVectors][kRows] = TW_TILE_TABLE(TW_TILE);
 #undef TW_TILE
 
-// A tile whose columns end inside a vector, or that has a residual: the bare products go to a
-// buffer, from which bias, residual and clamp are applied. n_vectors is that of a row's sums.
-void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t row, int rows,
-                 int64_t n0, int n_vectors) {
-  alignas(kVectorBytes) float products[kRows * kMaxVectors * kColumns];
-  GemmTask bare = t;
-  bare.a = t.a + row * t.lda;
-  bare.bias = nullptr;
-  bare.c = products;
-  bare.ldc = n_vectors * kLanes;
-  bare.lo = -__builtin_inff();
-  bare.hi = __builtin_inff();
-  tile(bare, w, 0, 0);
+// Ends rows [row, row + rows) of n_vectors vectors of columns from n0 on, whose bare products these are:
+// bias, residual and clamp.
+void EndRows(const GemmTask& t, const float* products, int64_t row, int rows, int64_t n0,
+             int n_vectors) {
   const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
   for (int j = 0; j < n_vectors && n0 + j * kLanes < t.n; ++j) {
     const int64_t n = n0 + j * kLanes;
@@ -98,12 +89,31 @@ void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t ro
   }
 }
 
+#if !defined(__AMX_BF16__)
+// A tile whose columns end inside a vector, or that has a residual: the bare products go to a
+// buffer. n_vectors is that of a row's sums.
+void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t row, int rows,
+                 int64_t n0, int n_vectors) {
+  alignas(kVectorBytes) float products[kRows * kMaxVectors * kColumns];
+  GemmTask bare = t;
+  bare.a = t.a + row * t.lda;
+  bare.bias = nullptr;
+  bare.c = products;
+  bare.ldc = n_vectors * kLanes;
+  bare.lo = -__builtin_inff();
+  bare.hi = __builtin_inff();
+  tile(bare, w, 0, 0);
+  EndRows(t, products, row, rows, n0, n_vectors);
+}
+#endif
+
 // Where the task's panel p lies, whose words take word_bytes each.
 TW_INLINE const void* PanelOf(const GemmTask& task, int64_t p, size_t word_bytes) {
   const int64_t words = PanelAt(task.n, p).vector * kColumns * task.k;
   return reinterpret_cast<const uint8_t*>(task.packed) + static_cast<size_t>(words) * word_bytes;
 }
 
+#if !defined(__AMX_BF16__)
 // All rows of the task by panel p, which lies at w, by a table of Tiles<T>; run_k is set.
 void RunPanel(const GemmTask& task, const TileFunction (&table)[kMaxVectors][kRows], int64_t p,
               const void* w) {
@@ -132,6 +142,7 @@ void RunTiles(const GemmTask& task) {
     RunPanel(task, Tiles<T>::kTable, p, PanelOf(task, p, sizeof(T)));
   }
 }
+#endif
 
 }  // namespace
 }  // namespace TW_ISA

@@ -207,6 +207,7 @@ CpuFeatures DetectCpuFeatures() {
   if (subleaves7 >= 1 && __get_cpuid_count(7, 1, &eax71, &ebx, &ecx, &edx)) {
     features.avx_vnni = features.avx2_fma && has(eax71, {4});
     features.avx512_bf16 = features.avx512 && has(eax71, {5});
+    features.amx_bf16 = features.amx_int8 && features.avx512_bf16 && has(edx7, {22});
   }
 #elif defined(__aarch64__)
   const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);

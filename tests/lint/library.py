@@ -69,7 +69,7 @@ def isa(name, objects):
 def products(name, objects):
     """In 64-bit code 62 begins EVEX instructions and nothing else."""
     wanted = {"avxvnni": r"\{vex\} vpdpbusd .*%ymm", "i8mm": r"smmla\s", "avx512bf16": r"vdpbf16ps .*%zmm",
-              "amx": r"tdpbusd ", "fp16": r"fmla\sv\d+\.8h, v\d+\.8h, v\d+\.h\[", "bf16": r"bfmmla\s"}[name]
+              "amx": r"tdpbusd ", "amxbf16": r"tdpbf16ps ", "fp16": r"fmla\sv\d+\.8h, v\d+\.8h, v\d+\.h\[", "bf16": r"bfmmla\s"}[name]
     code = "".join(output(OBJDUMP, "-dw", path) for path in objects.split(";"))
     if not re.search(wanted, code):
         sys.exit(f"{name}: no instruction that looks like '{wanted}'")

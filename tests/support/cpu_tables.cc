@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/integer.h"
 #include "ports/port.h"
 
@@ -17,6 +18,12 @@ extern const IntegerGemm kIntegerBytes;
 #if defined(TW_HAVE_AMX_EMULATED)
 namespace amx_emulated {
 extern const IntegerGemm kIntegerBytes;
+}
+#endif
+
+#if defined(TW_HAVE_AMXBF16_EMULATED)
+namespace amxbf16_emulated {
+extern const GemmKernels kHalfGemmKernels;
 }
 #endif
 
@@ -68,6 +75,14 @@ std::vector<const CpuKernels*> TestedCpuKernels() {
   static const std::vector<const CpuKernels*> twins = MakeTwins(tables);
   tables.insert(tables.end(), twins.begin(), twins.end());
   return tables;
+}
+
+const GemmKernels* TwinOfHalfProducts() {
+#if defined(TW_HAVE_AMXBF16_EMULATED)
+  const port::CpuFeatures features = port::DetectCpuFeatures();
+  if (features.avx512_bf16 && !features.amx_bf16) return &amxbf16_emulated::kHalfGemmKernels;
+#endif
+  return nullptr;
 }
 
 bool HasBytesOnly(const CpuKernels& cpu) {

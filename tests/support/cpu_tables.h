@@ -3,7 +3,8 @@
 // "avxvnni_evex" is made of the file of "avxvnni" with the same flags, but for the encoding of one
 // instruction (vpdpbusd). So a processor without AVX-VNNI tests all of "avxvnni" but those bytes.
 // "amx_emulated" is made of the file of "amx", with plain loops for its tiles (emulated_tiles.h); a
-// processor with AMX does without.
+// processor with AMX does without. So is TwinOfHalfProducts of that of "amxbf16", where the processor
+// has AVX-512 BF16.
 //
 // With TOPWORK_TEST_SETS=best the best one alone: for a sanitizer that looks at threads, which all
 // share work in the same way.
@@ -18,6 +19,9 @@ namespace topwork {
 namespace test {
 
 std::vector<const CpuKernels*> TestedCpuKernels();
+
+// Products of bfloat16 numbers, or null.
+const GemmKernels* TwinOfHalfProducts();
 
 // Whether only the products of bytes are the table's own.
 bool HasBytesOnly(const CpuKernels& cpu);

@@ -11,6 +11,7 @@
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/ops/shared/gemm_plan.h"
 #include "runtime/tensor/tensor.h"
+#include "tests/support/cpu_tables.h"
 #include "tests/support/random_floats.h"
 #include "tests/support/skip.h"
 
@@ -74,6 +75,8 @@ std::vector<const GemmKernels*> TestedGemms() {
     const GemmKernels* half = HalfProductsOf(*tables[t]);
     if (half != nullptr) gemms.push_back(half);
   }
+  const GemmKernels* twin = TwinOfHalfProducts();
+  if (twin != nullptr) gemms.push_back(twin);
   return gemms;
 }
 

@@ -1,0 +1,120 @@
+// AMX's tiles for products of packed W: a register holds 16 rows of 64 bytes, and an instruction multiplies
+// 16 rows of A by 16 columns of W over 16 words of depth. A word is four bytes or two bfloat16 numbers.
+// W is packed as AVX-512's: the rows of its tiles are the words of a panel as they lie there.
+//
+// Tiles 0 to 2 are sums, 3 is A, 4 and 7 are W; 5 and 6 are A and W over the words that are left behind
+// the last whole 16 of a segment. For *_isa.cc only.
+#ifndef TOPWORK_KERNELS_CPU_AMX_TILES_H_
+#define TOPWORK_KERNELS_CPU_AMX_TILES_H_
+
+#include <immintrin.h>
+
+#include "kernels/cpu/panels.h"
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+constexpr int kTileRows = 16, kTileWords = 16, kTileBytes = 64;
+
+// The intrinsics do not tell the compiler which memory they read and write.
+TW_INLINE void FinishStores() { __asm__ volatile("" ::: "memory"); }
+
+// What _tile_loadconfig reads.
+struct alignas(64) TileConfig {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {};
+  uint8_t rows[16] = {};
+};
+
+// Tiles for a_rows rows of A and segments that end in words_left < 16 words.
+void ConfigureTiles(int a_rows, int words_left) {
+  TileConfig config;
+  for (int i = 0; i < 8; ++i) {
+    const bool left = i == 5 || i == 6, is_w = i == 4 || i == 6 || i == 7;
+    if (left && words_left == 0) continue;
+    config.row_bytes[i] = static_cast<uint16_t>(i == 5 ? 4 * words_left : kTileBytes);
+    config.rows[i] = static_cast<uint8_t>(i == 6 ? words_left : is_w ? kTileWords : a_rows);
+  }
+  FinishStores();
+  _tile_loadconfig(&config);
+}
+
+// Rows of A as tiles load them.
+struct Source {
+  const void* data;
+  ptrdiff_t step;  // bytes between rows
+};
+
+enum class TileDot { kSigned, kUnsigned, kBfloat16 };  // what A consists of; bytes of W are signed
+
+#define TW_DOT(sums, a, w)                           \
+  if constexpr (kDot == TileDot::kSigned) {          \
+    _tile_dpbssd(sums, a, w);                        \
+  } else if constexpr (kDot == TileDot::kUnsigned) { \
+    _tile_dpbusd(sums, a, w);                        \
+  } else {                                           \
+    _tile_dpbf16ps(sums, a, w);                      \
+  }
+
+// Sums += 16 words of A by the kN vectors of columns at w; returns where W goes on.
+template <TileDot kDot, int kN>
+TW_INLINE const uint8_t* AddWhole(const Source& a, const uint8_t* w) {
+  constexpr int kStep = kN * kVectorBytes;
+  _tile_loadd(3, a.data, a.step);
+  _tile_loadd(4, w, kStep);
+  TW_DOT(0, 3, 4)
+  if constexpr (kN > 1) {
+    _tile_loadd(7, w + kVectorBytes, kStep);
+    TW_DOT(1, 3, 7)
+  }
+  if constexpr (kN > 2) {
+    _tile_loadd(4, w + 2 * kVectorBytes, kStep);
+    TW_DOT(2, 3, 4)
+  }
+  return w + kTileWords * kStep;
+}
+
+// The same of the `words` that are left.
+template <TileDot kDot, int kN>
+TW_INLINE const uint8_t* AddLeft(const Source& a, const uint8_t* w, int words) {
+  constexpr int kStep = kN * kVectorBytes;
+  _tile_loadd(5, a.data, a.step);
+  _tile_loadd(6, w, kStep);
+  TW_DOT(0, 5, 6)
+  if constexpr (kN > 1) {
+    _tile_loadd(6, w + kVectorBytes, kStep);
+    TW_DOT(1, 5, 6)
+  }
+  if constexpr (kN > 2) {
+    _tile_loadd(6, w + 2 * kVectorBytes, kStep);
+    TW_DOT(2, 5, 6)
+  }
+  return w + words * kStep;
+}
+#undef TW_DOT
+
+// Every row of sums becomes the kN vectors at `begin`.
+template <int kN>
+TW_INLINE void BeginSums(const int32_t* begin) {
+  _tile_loadd(0, begin, 0);
+  if constexpr (kN > 1) _tile_loadd(1, begin + kLanes, 0);
+  if constexpr (kN > 2) _tile_loadd(2, begin + 2 * kLanes, 0);
+}
+
+// products[rows][kN * kLanes] = the sums, of 4 bytes each.
+template <int kN>
+TW_INLINE void StoreSums(void* products) {
+  constexpr int kStep = kN * kVectorBytes;
+  uint8_t* to = static_cast<uint8_t*>(products);
+  _tile_stored(0, to, kStep);
+  if constexpr (kN > 1) _tile_stored(1, to + kVectorBytes, kStep);
+  if constexpr (kN > 2) _tile_stored(2, to + 2 * kVectorBytes, kStep);
+  FinishStores();
+}
+
+}  // namespace
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_AMX_TILES_H_

@@ -1,0 +1,64 @@
+// Products of bfloat16 numbers on AMX's tiles (amx_tiles.h), for gemm_half_isa.cc, which rounds A: its rows
+// are words that lie a fixed step apart.
+#ifndef TOPWORK_KERNELS_CPU_GEMM_AMX_H_
+#define TOPWORK_KERNELS_CPU_GEMM_AMX_H_
+
+#include "kernels/cpu/amx_tiles.h"
+#include "kernels/cpu/gemm_tiles.h"
+
+namespace topwork {
+namespace TW_ISA {
+namespace {
+
+// products[rows][kN * kLanes] = the rows from a on by the panel at w; tiles are configured.
+template <int kN>
+void Multiply(const GemmTask& t, const float* a, const uint8_t* w, float* products) {
+  constexpr int kStep = kN * kVectorBytes;
+  const ptrdiff_t step = t.lda * 4;
+  const int64_t whole = t.run_k / kTileWords;
+  const int left = static_cast<int>(t.run_k % kTileWords);
+  alignas(64) const int32_t zeros[kN * kLanes] = {};
+  FinishStores();
+  BeginSums<kN>(zeros);
+  w += t.first_k * kStep;
+  for (int64_t run = 0; run < t.runs; ++run, a += t.run_stride) {
+    for (int64_t i = 0; i < whole; ++i) {
+      w = AddWhole<TileDot::kBfloat16, kN>({a + i * kTileWords, step}, w);
+    }
+    if (left > 0) w = AddLeft<TileDot::kBfloat16, kN>({a + whole * kTileWords, step}, w, left);
+    w += t.run_skip * kStep;
+  }
+  StoreSums<kN>(products);
+}
+
+// The panel at w by all rows, as tiles of about equal height.
+void RunAmxPanel(const GemmTask& t, const Panel& panel, const uint8_t* w) {
+  const auto multiply = panel.n_vectors == 1   ? Multiply<1>
+                        : panel.n_vectors == 2 ? Multiply<2>
+                                               : Multiply<3>;
+  alignas(64) float products[kTileRows * kMaxVectors * kLanes];
+  const int64_t n_tiles = (t.m + kTileRows - 1) / kTileRows;
+  int64_t row = 0;
+  int high = 0;
+  for (int64_t i = 0; i < n_tiles; ++i) {
+    const int rows = static_cast<int>(t.m / n_tiles + (i < t.m % n_tiles ? 1 : 0));
+    if (rows != high) ConfigureTiles(rows, static_cast<int>(t.run_k % kTileWords));
+    high = rows;
+    multiply(t, t.a + row * t.lda, w, products);
+    EndRows(t, products, row, rows, panel.vector * kColumns, panel.n_vectors);
+    row += rows;
+  }
+}
+
+void RunAmx(const GemmTask& t) {
+  for (int64_t p = t.panel_begin; p < t.panel_end; ++p) {
+    RunAmxPanel(t, PanelAt(t.n, p), static_cast<const uint8_t*>(PanelOf(t, p, 4)));
+  }
+  _tile_release();
+}
+
+}  // namespace
+}  // namespace TW_ISA
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CPU_GEMM_AMX_H_
