@@ -2,19 +2,13 @@
 // and of triangular factors.
 #include <cstring>
 
+#include "kernels/train/doubles.h"
 #include "kernels/train/isa_functions.h"
 
 namespace topwork {
 namespace TW_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kDoubles = 8;
-#elif defined(__AVX__)
-constexpr int kDoubles = 4;
-#else
-constexpr int kDoubles = 2;
-#endif
 // Every sum has this many chains, whatever the instruction set.
 constexpr int kChains = 16;
 constexpr int kVectors = kChains / kDoubles;
@@ -22,14 +16,6 @@ constexpr int kVectors = kChains / kDoubles;
 constexpr int kLanes = 8;
 constexpr int kLaneVectors = kLanes / kDoubles;
 constexpr int kRows = 2;
-
-typedef double Doubles __attribute__((vector_size(kDoubles * sizeof(double))));
-
-Doubles Load(const double* from) {
-  Doubles v;
-  std::memcpy(&v, from, sizeof(v));
-  return v;
-}
 
 double Sum(const Doubles (&chains)[kVectors]) {
   double sums[kChains];
@@ -63,7 +49,7 @@ double UpdateDot(double p, const double* w, double q, const double* v, const dou
     for (int k = 0; k < kVectors; ++k) {
       const int64_t at = j + k * kDoubles;
       const Doubles updated = Load(row + at) - (p * Load(w + at) + q * Load(v + at));
-      std::memcpy(row + at, &updated, sizeof(updated));
+      Store(row + at, updated);
       chains[k] += updated * Load(next + at);
     }
   }
@@ -95,7 +81,7 @@ void Reflect(const double* v, double beta, int64_t n, double* x) {
     for (int k = 0; k < kLaneVectors; ++k) {
       double* to = x + j * kLanes + k * kDoubles;
       const Doubles updated = Load(to) - v[j] * sums[0][k];
-      std::memcpy(to, &updated, sizeof(updated));
+      Store(to, updated);
     }
   }
 }
