@@ -42,7 +42,9 @@ double MultiplyAdd(int64_t n_rounds) {
   return 2.0 * kLanes * kChains * kSteps * static_cast<double>(n_rounds);
 }
 
-#if defined(__AVX512VNNI__)
+#if defined(__AMX_INT8__) || defined(__AMXINT8__)  // gcc's name, and that of older clangs
+#define TW_LIMITS_TILES 1
+#elif defined(__AVX512VNNI__)
 typedef __m512i ByteSums;
 inline ByteSums ByteProduct(ByteSums sum, ByteSums a, ByteSums b) {
   return _mm512_dpbusd_epi32(sum, a, b);
@@ -86,7 +88,7 @@ inline int FirstSum(ByteSums sum) { return vgetq_lane_s32(sum, 0); }
 #define TW_LIMITS_NO_BYTES 1
 #endif
 
-#if defined(__AMX_INT8__)
+#if defined(TW_LIMITS_TILES)
 // Products of tiles, 16 x 16 sums by 64 of depth; four chains of them hide how long one takes.
 double ByteProducts(int64_t n_rounds) {
   struct alignas(64) {

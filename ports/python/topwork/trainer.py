@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core, targets
+from . import _core, depth, targets
 from ._core import Model
 from .estimator import BaseEstimator, NotFittedError, tags_of
 from .flat import dense_model
@@ -33,7 +33,8 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         "lbfgs", "ridge", "imprint", "knn" (stores examples and compares: for identities of few pictures; the options
         "head.n_neighbours" and "head.max_rows" belong to it).
     n_epochs, batch_size, learning_rate (0: chosen), weight_decay : of the steps.
-    n_layers : layers with weights that are trained, counted from the last.
+    n_layers : layers with weights that are trained, counted from the last. "auto": as many (4 at most) as make the
+        examples held back lose less; only fit takes it, and trains once for each depth.
     n_hidden : above 0: a dense layer of so many units with ReLU in front of the last one.
     append : the model's output holds features, and gets a new layer behind it.
     balance : "none", "weights", "repeat" or "smote": what makes all classes count the same.
@@ -52,12 +53,16 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
     classes_ : the labels, in the order of the outputs. Absent for regression.
     history_ : one dictionary for each epoch.
     n_features_in_ : numbers of an example.
+    n_layers_ : the layers that are trained.
+    depths_ : of "auto", a dictionary for each depth that was tried: n_layers, accuracy and loss on the examples held
+        back, or why it was skipped. Else empty.
 
     Ctrl-C ends what is going on. Raises topwork.Error and its subclasses with the library's sentence.
     """
 
     def __init__(self, model: ModelLike = None, *, loss: str = "softmax", optimizer: str = "auto", n_epochs: int = 20,
-                 batch_size: int = 32, learning_rate: float = 0.0, weight_decay: float = 0.0, n_layers: int = 1,
+                 batch_size: int = 32, learning_rate: float = 0.0, weight_decay: float = 0.0,
+                 n_layers: Union[int, str] = 1,
                  n_hidden: int = 0, append: bool = False, balance: str = "none", validation_fraction: float = 0.2,
                  reject_rate: float = 0.0, device: Optional[str] = None, n_threads: int = 0,
                  cache_path: Optional[str] = None,
@@ -96,6 +101,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         groups : [n] integers from 0 on, or None. Examples of one group (a camera, a burst) are split together.
         """
         X, y, found = targets.check(self, X, y, None)
+        self._choose_depth(X, y, groups)
         self._start(X, y, found)
         self._add(X, y, groups)
         self._train(0)
@@ -105,7 +111,10 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         """Adds examples to those of former calls and trains further. `classes` names all labels in the first call, as
         in scikit-learn; labels that come up later are added as new classes ("softmax")."""
         if not hasattr(self, "_core"):
+            if self.n_layers == "auto":
+                raise ValueError('n_layers "auto" needs all examples at once: call fit')
             X, y, found = targets.check(self, X, y, classes)
+            self._choose_depth(X, y, groups)
             self._start(X, y, found)
         else:
             X, y, found = targets.check(self, X, y, classes, self)
@@ -210,6 +219,15 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
 
     # How it is done.
 
+    def _choose_depth(self, X: Any, y: Any, groups: Any) -> None:
+        self.depths_: list[dict[str, Any]] = []
+        if self.n_layers == "auto":
+            self.n_layers_, self.depths_ = depth.choose(self, X, y, groups)
+        elif isinstance(self.n_layers, str):
+            raise ValueError(f'n_layers is {self.n_layers!r}: give a number or "auto"')
+        else:
+            self.n_layers_ = self.n_layers
+
     def _start(self, X: Any, y: Any, classes: Optional[NDArray[Any]]) -> None:
         self._is_flat = y.ndim == 1
         n_outputs = y.shape[1] if y.ndim == 2 else 1 if classes is None else len(classes)
@@ -232,11 +250,12 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         return Model.from_bytes(self.model) if isinstance(self.model, bytes) else Model.open(self.model)
 
     def _options(self, n_outputs: int) -> dict[str, Any]:
+        optimizer = depth.optimizer_of(self.optimizer, self.n_layers_) if self.n_layers == "auto" else self.optimizer
         options: dict[str, Any] = {
             "n_classes": n_outputs, "n_epochs": self.n_epochs, "batch_size": self.batch_size, "seed": self.seed,
-            "loss.kind": self.loss, "loss.balance_classes": self.balance, "optimizer.kind": self.optimizer,
+            "loss.kind": self.loss, "loss.balance_classes": self.balance, "optimizer.kind": optimizer,
             "optimizer.learning_rate": self.learning_rate, "optimizer.weight_decay": self.weight_decay,
-            "head.n_layers": self.n_layers, "head.n_hidden": self.n_hidden, "head.append": int(self.append),
+            "head.n_layers": self.n_layers_, "head.n_hidden": self.n_hidden, "head.append": int(self.append),
             "validation_fraction": self.validation_fraction, "reject_rate": self.reject_rate,
             "n_threads": self.n_threads}
         for name, value in (("device", self.device), ("features.cache_path", self.cache_path)):

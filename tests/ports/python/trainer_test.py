@@ -49,6 +49,48 @@ def test_exported_model_answers_as_the_trainer():
     np.testing.assert_allclose(answers, trainer.predict_proba(others), atol=1e-5)
 
 
+def inverted(n=160, seed=1):
+    """Strokes, half of them with dark and bright changed: what the network before the last layer has to learn anew."""
+    images, labels = strokes(n, seed)
+    images[::2] = 1 - images[::2]
+    return images, labels
+
+
+def test_as_many_layers_as_help():
+    images, labels = inverted()
+    trainer = topwork.Trainer(DIGITS, n_layers="auto", n_epochs=40, learning_rate=0.003).fit(images, labels)
+    rows = trainer.depths_
+    assert [row["n_layers"] for row in rows] == list(range(1, len(rows) + 1)) and len(rows) > 1
+    fixed = topwork.Trainer(DIGITS, n_layers=2, optimizer="adam", n_epochs=40, learning_rate=0.003,
+                            options={"keep_held_back": 1}).fit(images, labels)
+    assert rows[1]["loss"] == fixed.evaluate()["loss"]
+    losses = {row["n_layers"]: row["loss"] for row in rows if "loss" in row}
+    assert losses[trainer.n_layers_] == min(losses[n] for n in range(1, trainer.n_layers_ + 1))
+    others, truth = inverted(seed=2)
+    assert trainer.score(others, truth) > 0.8
+    # A dense layer on features has nothing before it.
+    alone = topwork.Trainer(n_layers="auto").fit(*blobs())
+    assert alone.n_layers_ == 1 and "skipped" in alone.depths_[1]
+
+
+def test_depths_are_compared_by_their_errors():
+    from topwork.depth import is_better
+    losses = np.array([1.0, 2.0, 3.0, 4.0])
+    assert is_better(losses, losses - [0.4, 0.5, 0.6, 0.5])
+    assert not is_better(losses, losses - [2.0, -2.0, 1.5, -1.0])
+    assert not is_better(losses, losses)
+
+
+def test_automatic_depth_says_what_it_needs():
+    images, labels = strokes()
+    with pytest.raises(ValueError, match="validation_fraction above 0"):
+        topwork.Trainer(DIGITS, n_layers="auto", validation_fraction=0.0).fit(images, labels)
+    with pytest.raises(ValueError, match="call fit"):
+        topwork.Trainer(DIGITS, n_layers="auto").partial_fit(images, labels)
+    with pytest.raises(ValueError, match='give a number or "auto"'):
+        topwork.Trainer(DIGITS, n_layers="deep").fit(images, labels)
+
+
 @pytest.mark.parametrize("optimizer", ["auto", "adam", "sgd", "lbfgs", "ridge", "imprint"])
 def test_heads_without_a_backbone(optimizer):
     X, y = blobs()
