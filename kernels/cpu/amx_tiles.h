@@ -9,6 +9,9 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "kernels/cpu/panels.h"
 
 namespace topwork {

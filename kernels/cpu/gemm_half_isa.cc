@@ -3,12 +3,15 @@
 //
 // A task rounds its rows of A into GemmTask::work first, so that the tiles read words as those of
 // float32 do. How W is packed and a tile multiplies is the business of the type's header.
+#if defined(__AMX_BF16__) || defined(__AMXBF16__)  // gcc's name, and that of older clangs
+#define TW_AMX
+#endif
 #if defined(__AVX512BF16__) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 #include "kernels/cpu/gemm_bfloat16.h"
 #else
 #include "kernels/cpu/gemm_float16.h"
 #endif
-#if defined(__AMX_BF16__)
+#if defined(TW_AMX)
 #include "kernels/cpu/gemm_amx.h"
 #endif
 
@@ -44,7 +47,7 @@ void RoundA(GemmTask* task) {
   task->k = Words(task->k);
 }
 
-#if defined(__AMX_BF16__)
+#if defined(TW_AMX)
 constexpr int kHeight = kTileRows;
 #else
 constexpr int kHeight = kRows;
@@ -55,7 +58,7 @@ void Run(const GemmTask& given) {
   GemmTask task = given;
   if (task.run_k < 0) task.run_k = task.k;
   RoundA(&task);
-#if defined(__AMX_BF16__)
+#if defined(TW_AMX)
   RunAmx(task);
 #else
   RunTiles<float>(task);

@@ -89,7 +89,7 @@ void EndRows(const GemmTask& t, const float* products, int64_t row, int rows, in
   }
 }
 
-#if !defined(__AMX_BF16__)
+#if !defined(TW_AMX)
 // A tile whose columns end inside a vector, or that has a residual: the bare products go to a
 // buffer. n_vectors is that of a row's sums.
 void GeneralTile(const GemmTask& t, TileFunction tile, const void* w, int64_t row, int rows,
@@ -113,7 +113,7 @@ TW_INLINE const void* PanelOf(const GemmTask& task, int64_t p, size_t word_bytes
   return reinterpret_cast<const uint8_t*>(task.packed) + static_cast<size_t>(words) * word_bytes;
 }
 
-#if !defined(__AMX_BF16__)
+#if !defined(TW_AMX)
 // All rows of the task by panel p, which lies at w, by a table of Tiles<T>; run_k is set.
 void RunPanel(const GemmTask& task, const TileFunction (&table)[kMaxVectors][kRows], int64_t p,
               const void* w) {
