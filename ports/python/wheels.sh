@@ -61,13 +61,15 @@ wheel() {
     headers32 "$headers"
   fi
   rm -rf "$raw"
-  _PYTHON_HOST_PLATFORM=linux-$1 "$python" -m pip wheel --disable-pip-version-check --no-deps -w "$raw" ports/python \
+  _PYTHON_HOST_PLATFORM=linux-$1 SETUPTOOLS_EXT_SUFFIX=.cpython-3${name#cp3}-$4.so \
+    "$python" -m pip wheel --disable-pip-version-check --no-deps -w "$raw" ports/python \
     -C "build-dir=$build" -C install.strip=false -C "cmake.define.CMAKE_TOOLCHAIN_FILE=$root/toolchains/zig.cmake" \
     -C "cmake.define.TOPWORK_ZIG_TARGET=$2" -C "cmake.define.Python_INCLUDE_DIR=$headers" \
-    -C "cmake.define.NB_SUFFIX=.cpython-3${name#cp3}-$4.so" -C cmake.define.NB_SUFFIX_S=.abi3.so \
     -C cmake.define.TOPWORK_CCACHE=ON -C "cmake.define.TOPWORK_STUB=$stub"
   [ -n "$stub" ] || cp "$build/_core.pyi" "$wheels"
-  PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --plat "$3" -w "$wheels" "$raw"/*.whl
+  # auditwheel takes the platforms of its own machine alone.
+  PATH=$tools/bin:$PATH "$tools/bin/python" -c "import platform; platform.machine = lambda: '$1'
+from auditwheel.main import main; raise SystemExit(main())" repair --plat "$3" -w "$wheels" "$raw"/*.whl
 }
 
 for machine in "$@"; do

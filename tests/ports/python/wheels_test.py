@@ -19,7 +19,7 @@ WHEELS = ROOT / "build" / "wheels"
 MODEL = ROOT / "models" / "zoo" / "digits_cnn_f32.tflite"
 TRY = pathlib.Path(__file__).with_name("try_wheel.py")
 GLIBC = {"x86_64": 28, "aarch64": 28, "armv7l": 31}  # the minor version of glibc in a wheel's tag
-LIBRARIES = {"aarch64": "aarch64-linux-gnu", "armv7l": "arm-linux-gnueabihf"}
+LIBRARIES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "armv7l": "arm-linux-gnueabihf"}
 
 
 def skip(why):
@@ -59,6 +59,8 @@ def check(wheel, machine):
     modules = [name for name in names if name.endswith(".so")]
     least = re.search(r'following platform tag: "manylinux_2_(\d+)_%s"' % machine, " ".join(shown.split()))
     assert tag in wheel.name and least and int(least.group(1)) <= GLIBC[machine], shown
+    # Python finds a module by the end of its name, which names the processor unless the stable ABI does.
+    assert modules[0].endswith((".abi3.so", "-%s.so" % LIBRARIES[machine])), modules
     assert len(modules) == 1 and "topwork/_core.pyi" in names and "topwork/py.typed" in names, names
     assert not any(name.endswith((".a", ".h", ".cmake")) for name in names), names
     print("%s: %d bytes" % (wheel.name, wheel.stat().st_size))
