@@ -253,14 +253,14 @@ TEST_CASE("loops of a run that are short stay on the caller", "[.alone]") {
 // CTest runs it while no other test does. It fails only where two threads ran side by side.
 TEST_CASE("runs too short to wake a thread for are shared if they follow each other at once",
           "[.alone]") {
-  bool were_free = false;
-  int n_elsewhere = 0;
-  for (int i = 0; i < 50 && n_elsewhere == 0; ++i) {
+  constexpr int kRounds = 50, kLeastFree = 10;
+  int n_free = 0, n_elsewhere = 0;  // rounds with two free processors before and after
+  for (int i = 0; i < kRounds && n_elsewhere == 0; ++i) {
     if (!TwoThreadsRunAtOnce()) continue;
-    were_free = true;
     n_elsewhere = TasksElsewhereOfShortRuns();
+    n_free += TwoThreadsRunAtOnce() ? 1 : 0;
   }
-  if (!were_free) TW_SKIP("two processors were never free at the same time");
+  if (n_elsewhere == 0 && n_free < kLeastFree) TW_SKIP("two processors were seldom free at once");
   CHECK(n_elsewhere > 0);
 }
 
