@@ -43,6 +43,21 @@ void ConfigureTiles(int a_rows, int words_left) {
   _tile_loadconfig(&config);
 }
 
+// body(row, rows) for each tile of the m rows of A. Tiles are about equally high and configured.
+template <class Body>
+TW_INLINE void ForRowTiles(int64_t m, int words_left, const Body& body) {
+  const int64_t n_tiles = (m + kTileRows - 1) / kTileRows;
+  int64_t row = 0;
+  int high = 0;
+  for (int64_t i = 0; i < n_tiles; ++i) {
+    const int rows = static_cast<int>(m / n_tiles + (i < m % n_tiles ? 1 : 0));
+    if (rows != high) ConfigureTiles(rows, words_left);
+    high = rows;
+    body(row, rows);
+    row += rows;
+  }
+}
+
 // Rows of A as tiles load them.
 struct Source {
   const void* data;

@@ -31,23 +31,16 @@ void Multiply(const GemmTask& t, const float* a, const uint8_t* w, float* produc
   StoreSums<kN>(products);
 }
 
-// The panel at w by all rows, as tiles of about equal height.
+// The panel at w by all rows.
 void RunAmxPanel(const GemmTask& t, const Panel& panel, const uint8_t* w) {
   const auto multiply = panel.n_vectors == 1   ? Multiply<1>
                         : panel.n_vectors == 2 ? Multiply<2>
                                                : Multiply<3>;
   alignas(64) float products[kTileRows * kMaxVectors * kLanes];
-  const int64_t n_tiles = (t.m + kTileRows - 1) / kTileRows;
-  int64_t row = 0;
-  int high = 0;
-  for (int64_t i = 0; i < n_tiles; ++i) {
-    const int rows = static_cast<int>(t.m / n_tiles + (i < t.m % n_tiles ? 1 : 0));
-    if (rows != high) ConfigureTiles(rows, static_cast<int>(t.run_k % kTileWords));
-    high = rows;
+  ForRowTiles(t.m, static_cast<int>(t.run_k % kTileWords), [&](int64_t row, int rows) {
     multiply(t, t.a + row * t.lda, w, products);
     EndRows(t, products, row, rows, panel.vector * kColumns, panel.n_vectors);
-    row += rows;
-  }
+  });
 }
 
 void RunAmx(const GemmTask& t) {

@@ -79,7 +79,7 @@ MultiplyFunction MultiplyOf(int n_vectors) {
   return n_vectors == 2 ? Multiply<kDot, 2> : Multiply<kDot, 3>;
 }
 
-// The panel's columns of all rows, as tiles of about equal height.
+// The panel's columns of all rows.
 void RunPanel(const IntegerTask& t, const Panel& panel, const Depth& depth) {
   const int64_t n0 = panel.vector * kLanes, width = panel.n_vectors * kLanes;
   const int64_t words = t.runs * (depth.whole * kTileWords + depth.left);
@@ -92,17 +92,10 @@ void RunPanel(const IntegerTask& t, const Panel& panel, const Depth& depth) {
   const MultiplyFunction multiply = t.flip != 0 ? MultiplyOf<TileDot::kSigned>(panel.n_vectors)
                                                 : MultiplyOf<TileDot::kUnsigned>(panel.n_vectors);
   alignas(64) int32_t products[kTileRows * kMaxVectors * kLanes];
-  const int64_t n_tiles = (t.m + kTileRows - 1) / kTileRows;
-  int64_t row = 0;
-  int high = 0;
-  for (int64_t i = 0; i < n_tiles; ++i) {
-    const int rows = static_cast<int>(t.m / n_tiles + (i < t.m % n_tiles ? 1 : 0));
-    if (rows != high) ConfigureTiles(rows, depth.left);
-    high = rows;
+  ForRowTiles(t.m, depth.left, [&](int64_t row, int rows) {
     multiply(t, RowsOf(t, row, rows), depth, w, begin, products);
     avx512::kIntegerBytes.end(t, products, row, rows, n0, panel.n_vectors);
-    row += rows;
-  }
+  });
 }
 
 void Run(const IntegerTask& t) {

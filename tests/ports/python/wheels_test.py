@@ -59,9 +59,9 @@ def check(wheel, machine):
     modules = [name for name in names if name.endswith(".so")]
     least = re.search(r'following platform tag: "manylinux_2_(\d+)_%s"' % machine, " ".join(shown.split()))
     assert tag in wheel.name and least and int(least.group(1)) <= GLIBC[machine], shown
+    assert len(modules) == 1 and "topwork/_core.pyi" in names and "topwork/py.typed" in names, names
     # Python finds a module by the end of its name, which names the processor unless the stable ABI does.
     assert modules[0].endswith((".abi3.so", "-%s.so" % LIBRARIES[machine])), modules
-    assert len(modules) == 1 and "topwork/_core.pyi" in names and "topwork/py.typed" in names, names
     assert not any(name.endswith((".a", ".h", ".cmake")) for name in names), names
     print("%s: %d bytes" % (wheel.name, wheel.stat().st_size))
     print("  " + " ".join(shown.split()))
