@@ -20,6 +20,10 @@ def main() -> None:
         import pdoc
     except ImportError:
         sys.exit("docs.py: pdoc is missing; install it: pip install pdoc")
+    try:
+        import topwork  # noqa: F401
+    except ImportError as error:
+        sys.exit(f"docs.py: the package cannot be imported ({error}); install it: pip install ./ports/python")
     # Fields of a NamedTuple stand in the pages under their names; pdoc does not find the types to link them.
     warnings.filterwarnings("ignore", "Error parsing type annotation ForwardRef")
     pdoc.render.configure(docformat="markdown", show_source=False)
