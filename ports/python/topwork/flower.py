@@ -145,6 +145,8 @@ def _head(model: Model, classes: Sequence[str], options: dict[str, Any]) -> Trai
     trainer = Trainer(model, **{"optimizer": "adam", "validation_fraction": 0.0, "n_epochs": 1, **options})
     if trainer.optimizer not in ("adam", "adamw", "sgd") or trainer.loss != "softmax":
         raise ValueError("rounds need optimizer 'adam', 'adamw' or 'sgd', which go on from given numbers, and loss 'softmax'")
+    if trainer.n_layers == "auto":
+        raise ValueError('rounds need one number of layers at all nodes, not n_layers "auto": give a number')
     trainer._start((), np.empty(0), np.asarray([str(name) for name in classes]))
     return trainer
 

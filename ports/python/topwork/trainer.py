@@ -101,8 +101,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         groups : [n] integers from 0 on, or None. Examples of one group (a camera, a burst) are split together.
         """
         X, y, found = targets.check(self, X, y, None)
-        self._choose_depth(X, y, groups)
-        self._start(X, y, found)
+        self._start(X, y, found, groups)
         self._add(X, y, groups)
         self._train(0)
         return self
@@ -114,8 +113,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
             if self.n_layers == "auto":
                 raise ValueError('n_layers "auto" needs all examples at once: call fit')
             X, y, found = targets.check(self, X, y, classes)
-            self._choose_depth(X, y, groups)
-            self._start(X, y, found)
+            self._start(X, y, found, groups)
         else:
             X, y, found = targets.check(self, X, y, classes, self)
             self._grow(found)
@@ -228,7 +226,8 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         else:
             self.n_layers_ = self.n_layers
 
-    def _start(self, X: Any, y: Any, classes: Optional[NDArray[Any]]) -> None:
+    def _start(self, X: Any, y: Any, classes: Optional[NDArray[Any]], groups: Any = None) -> None:
+        self._choose_depth(X, y, groups)
         self._is_flat = y.ndim == 1
         n_outputs = y.shape[1] if y.ndim == 2 else 1 if classes is None else len(classes)
         if classes is not None:

@@ -125,3 +125,5 @@ def test_a_round_is_the_mean_of_the_nodes(identity):
 def test_rounds_refuse_heads_that_differ_between_nodes():
     with pytest.raises(ValueError, match="optimizer"):
         topwork.flower.initial_arrays(MODEL, CLASSES, optimizer="auto")
+    with pytest.raises(ValueError, match="n_layers"):
+        topwork.flower.initial_arrays(MODEL, CLASSES, n_layers="auto")
