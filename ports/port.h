@@ -108,8 +108,8 @@ struct CpuFeatures {
   bool avx_vnni = false;     // byte dot products in the encoding of AVX, beside avx2_fma
   bool avx512 = false;       // AVX-512 F, BW, VL, DQ and VNNI
   bool avx512_bf16 = false;  // products of bfloat16, beside avx512
-  bool amx_int8 = false;  // AMX's products of bytes, beside avx512; the process may use its tiles
-  bool amx_bf16 = false;  // AMX's products of bfloat16, beside amx_int8 and avx512_bf16
+  bool amx_int8 = false;     // AMX's products of bytes, beside avx512; for those who AskForTiles
+  bool amx_bf16 = false;     // AMX's products of bfloat16, beside amx_int8 and avx512_bf16
   bool avx512_vbmi = false;  // bytes looked up among 128, beside avx512
   bool sha = false;          // SHA-256 (x86), SSSE3 and SSE4.1
   bool arm_fp16 = false;     // ARMv8.2 half-precision arithmetic
@@ -118,6 +118,9 @@ struct CpuFeatures {
   bool arm_bf16 = false;     // products of bfloat16, beside arm_dotprod
 };
 CpuFeatures DetectCpuFeatures();
+// Asks the operating system for the registers of AMX's tiles, which enlarge what it saves of each
+// thread from then on. Whether this process has them now.
+bool AskForTiles();
 
 // Of the processors, what says how many threads pay.
 struct Processors {

@@ -55,9 +55,6 @@ uint64_t SavedRegisters(unsigned leaf1_ecx) {
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (static_cast<uint64_t>(high) << 32) | low;
 }
-
-// Whether this process may use AMX's tiles (arch_prctl's ARCH_REQ_XCOMP_PERM for XTILEDATA).
-bool AskForTiles() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
 #endif
 
 }  // namespace
@@ -178,6 +175,14 @@ uint64_t RandomSeed() {
 
 bool Isatty(int fd) { return isatty(fd) == 1; }
 
+bool AskForTiles() {
+#if defined(__x86_64__)
+  return syscall(SYS_arch_prctl, 0x1023, 18) == 0;  // ARCH_REQ_XCOMP_PERM for XTILEDATA
+#else
+  return false;
+#endif
+}
+
 CpuFeatures DetectCpuFeatures() {
   CpuFeatures features;
   [[maybe_unused]] const auto has = [](unsigned long word, std::initializer_list<int> bits) {
@@ -199,9 +204,8 @@ CpuFeatures DetectCpuFeatures() {
   features.avx512 =
       features.avx2_fma && (saved & 0xe6) == 0xe6 && has(ebx7, {16, 17, 30, 31}) && has(ecx7, {11});
   features.avx512_vbmi = features.avx512 && has(ecx7, {1});
-  // Tiles; products of bytes. Linux gives the tiles' registers to a process that asks for them.
-  features.amx_int8 =
-      features.avx512 && (saved & 0x60000) == 0x60000 && has(edx7, {24, 25}) && AskForTiles();
+  // Tiles; products of bytes.
+  features.amx_int8 = features.avx512 && (saved & 0x60000) == 0x60000 && has(edx7, {24, 25});
   features.sha = has(ebx7, {29}) && has(ecx1, {9, 19});
   unsigned eax71, ecx;
   if (subleaves7 >= 1 && __get_cpuid_count(7, 1, &eax71, &ebx, &ecx, &edx)) {

@@ -55,7 +55,7 @@ std::vector<const CpuKernels*> MakeTwins(const std::vector<const CpuKernels*>& t
     }
 #endif
 #if defined(TW_HAVE_AMX_EMULATED)
-    if (!features.amx_int8 && std::strcmp(table->isa, "avx512") == 0) {
+    if (!(features.amx_int8 && port::AskForTiles()) && std::strcmp(table->isa, "avx512") == 0) {
       static const Twin twin("amx_emulated", *table, amx_emulated::kIntegerBytes);
       twins.push_back(&twin.cpu);
     }
@@ -80,7 +80,9 @@ std::vector<const CpuKernels*> TestedCpuKernels() {
 const GemmKernels* TwinOfHalfProducts() {
 #if defined(TW_HAVE_AMXBF16_EMULATED)
   const port::CpuFeatures features = port::DetectCpuFeatures();
-  if (features.avx512_bf16 && !features.amx_bf16) return &amxbf16_emulated::kHalfGemmKernels;
+  if (features.avx512_bf16 && !(features.amx_bf16 && port::AskForTiles())) {
+    return &amxbf16_emulated::kHalfGemmKernels;
+  }
 #endif
   return nullptr;
 }
