@@ -92,11 +92,11 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
   const bool gather = state->way == Way::kGather;
   state->cut =
       CutGemm(kernels, state->batch * window.h.out * window.w.out, state->group_out, depth, gather);
-  state->work = PlanGemmWork(*context, kernels, state->cut.rows, depth, scratch);
+  state->work = PlanGemmWork(*context, kernels, state->cut.most_rows, depth, scratch);
   context->SetTasks(groups * state->cut.n_tasks());
   if (gather) {
     int64_t block = 0;
-    if (MulOverflow(state->cut.rows, depth, &block)) block = -1;  // Request refuses it
+    if (MulOverflow(state->cut.most_rows, depth, &block)) block = -1;  // Request refuses it
     state->patches_offset = scratch->Add(block, context->max_threads());
   }
   return Status::Ok();
@@ -215,7 +215,7 @@ void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_
 void RunTasks(const RunContext& context, const ConvState& s, const float* input,
               const GemmTask& whole) {
   const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
-  const size_t block = ScratchLayout::BlockBytes(s.cut.rows * whole.k);
+  const size_t block = ScratchLayout::BlockBytes(s.cut.most_rows * whole.k);
   context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
     const int64_t g = index % groups;  // neighbouring tasks share their rows of the input
     int64_t first_row = 0;

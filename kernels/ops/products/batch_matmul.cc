@@ -73,10 +73,10 @@ Status PlanProduct(PrepareContext* context, BatchMatMulState* state, int64_t b_m
     state->rank = 0;
   }
   state->cut = CutGemm(kernels, state->m, state->n, state->k, state->transpose_a);
-  state->work = PlanGemmWork(*context, kernels, state->cut.rows, state->k, &scratch);
+  state->work = PlanGemmWork(*context, kernels, state->cut.most_rows, state->k, &scratch);
   if (state->transpose_a) {
     int64_t block = 0;
-    if (MulOverflow(state->cut.rows, state->k, &block)) block = -1;  // Request refuses it
+    if (MulOverflow(state->cut.most_rows, state->k, &block)) block = -1;  // Request refuses it
     state->rows_offset = scratch.Add(block, context->max_threads());
   }
   context->SetTasks(state->batches * state->cut.n_tasks());
@@ -155,7 +155,7 @@ Status Run(const RunContext& context) {
   whole.k = s.k;
   whole.lo = -__builtin_inff();
   whole.hi = __builtin_inff();
-  const size_t block = ScratchLayout::BlockBytes(s.cut.rows * s.k);
+  const size_t block = ScratchLayout::BlockBytes(s.cut.most_rows * s.k);
   const int64_t per_batch = s.cut.n_tasks();
   context.pool->ParallelFor(s.batches * per_batch, [&](int64_t index, int thread) {
     const int64_t batch = index / per_batch;

@@ -112,7 +112,7 @@ Status Prepare(PrepareContext& context) {
     TW_RETURN_IF_ERROR(
         PlanPackedWeights(&context, kernels, 1, layout, 1, 0, &scratch, &state->weights));
     state->cut = CutGemm(kernels, state->batch, state->units, state->depth, false);
-    state->work = PlanGemmWork(context, kernels, state->cut.rows, state->depth, &scratch);
+    state->work = PlanGemmWork(context, kernels, state->cut.most_rows, state->depth, &scratch);
   }
   ActivationRange(context.params().activation, &state->lo, &state->hi);
   context.SetTasks(state->cut.n_tasks());

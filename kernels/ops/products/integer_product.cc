@@ -196,10 +196,10 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   uint8_t* scratch = whole.context->scratch;
   const size_t t = static_cast<size_t>(thread);
   const int64_t group = index % p.groups, block = index / p.groups;
-  const int64_t first_row = block / p.cut.panel_blocks * p.cut.rows;
+  int64_t first_row = 0;
   const int64_t first_panel = block % p.cut.panel_blocks * p.cut.panels;
   IntegerTask task;
-  task.m = std::min(p.cut.rows, run.m - first_row);
+  task.m = p.cut.RowsOf(block, run.m, &first_row);
   if (task.m <= 0) return;
   task.n = p.n;
   task.runs = p.runs;
@@ -278,11 +278,11 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
                  p->m, p->n, p->k(), false);
   context->SetTasks(p->groups * p->cut.n_tasks());
   const int threads = context->max_threads();
-  p->rows_offset = scratch->AddSized(p->cut.rows, 8, threads);
-  p->rows_block = ScratchLayout::SizedBlock(p->cut.rows, 8);
+  p->rows_offset = scratch->AddSized(p->cut.most_rows, 8, threads);
+  p->rows_block = ScratchLayout::SizedBlock(p->cut.most_rows, 8);
   if (p->weight_zero != 0) {
-    p->terms_offset = scratch->AddSized(p->cut.rows, 4, threads);
-    p->terms_block = ScratchLayout::SizedBlock(p->cut.rows, 4);
+    p->terms_offset = scratch->AddSized(p->cut.most_rows, 4, threads);
+    p->terms_block = ScratchLayout::SizedBlock(p->cut.most_rows, 4);
   }
   return p->arithmetic == Arithmetic::kBytes ? PlanBias(*context, scratch, p) : Status::Ok();
 }

@@ -217,9 +217,9 @@ void RunBytes(const RunContext& context, const IntegerGemm& gemm, const IntegerT
       CutProduct({gemm.rows, gemm.n_panels(whole.n), kRowBlockBytes, kTaskWork, kOutputWork},
                  whole.m, whole.n, whole.run_k, false);
   context.pool->ParallelFor(cut.n_tasks(), [&](int64_t index, int) {
-    const int64_t first = index / cut.panel_blocks * cut.rows;
+    int64_t first = 0;
     IntegerTask task = whole;
-    task.m = std::min(cut.rows, whole.m - first);
+    task.m = cut.RowsOf(index, whole.m, &first);
     task.a += first * whole.lda;
     task.c = static_cast<uint8_t*>(whole.c) + first * whole.ldc * static_cast<int64_t>(size);
     if (whole.addend != nullptr) task.addend = whole.addend + first * whole.ldc;

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/reduce/reduce_gpu.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quant.h"
 #include "kernels/ops/shared/quantized.h"
@@ -17,6 +18,10 @@ namespace {
 // Prepare of all reductions and the float32 path (see reduce.h).
 
 constexpr int64_t kGrain = 32768;  // input elements of one parallel task, about
+// Of positions whose rows are reduced in parts.
+constexpr int64_t kParts = 4;
+constexpr int64_t kMinRows = 16, kMaxRows = 32768;  // sums of 16-bit rows fit into int32
+constexpr int64_t kMinInParts = 8192;               // input elements
 
 // Merges neighbours of a kind and fills the state's loops.
 void MakeLoops(const Shape& shape, const bool* reduce, ReduceState* state) {
@@ -83,6 +88,18 @@ Status PrepareReduce(PrepareContext& context, std::initializer_list<DType> dtype
   return Status::Ok();
 }
 
+Status PlanParts(PrepareContext* context, ReduceState* s) {
+  const bool one_loop = s->inner_kept && s->outer == 1 && s->n_reduced == 1;
+  if (!one_loop || s->count < kMinRows || s->count > kMaxRows ||
+      s->count * s->inner < kMinInParts) {
+    return Status::Ok();
+  }
+  s->parts = kParts;
+  ScratchLayout scratch;
+  s->parts_offset = scratch.AddSized(kParts * s->inner, 4);
+  return scratch.Request(context);
+}
+
 // Columns [column, column + n) of one outer position.
 void ReduceColumns(const ReduceState& s, ReduceRowsFunction reduce, const float* x, float* acc,
                    int64_t n) {
@@ -123,6 +140,28 @@ float Identity(ReduceFn fn) {
   return kInfinity;
 }
 
+void Divide(float* y, int64_t n, float divisor) {
+  if (divisor == 1.0f) return;
+  for (int64_t i = 0; i < n; ++i) y[i] /= divisor;
+}
+
+void RunParts(const RunContext& context, const ReduceState& s, ReduceFn fn, float divisor) {
+  const ReduceRowsFunction reduce = context.cpu->elementwise->reduce_rows[static_cast<int>(fn)];
+  const float* x = context.input_data<float>(0);
+  float* y = context.output_data<float>(0);
+  float* parts = reinterpret_cast<float*>(context.scratch + s.parts_offset);
+  const int64_t n = s.inner, stride = s.reduced[0].stride;
+  context.pool->ParallelFor(s.parts, [&](int64_t part, int) {
+    const int64_t first = s.FirstRow(part);
+    float* acc = parts + part * n;
+    std::fill(acc, acc + n, Identity(fn));
+    reduce(acc, x + first * stride, s.FirstRow(part + 1) - first, stride, n);
+  });
+  std::fill(y, y + n, Identity(fn));
+  reduce(y, parts, s.parts, n, n);
+  Divide(y, n, divisor);
+}
+
 // Tasks are cut by the sizes alone: strips of columns, or groups of rows.
 void RunColumns(const RunContext& context, const ReduceState& s, ReduceFn fn, float divisor) {
   const ReduceRowsFunction reduce = context.cpu->elementwise->reduce_rows[static_cast<int>(fn)];
@@ -141,9 +180,7 @@ void RunColumns(const RunContext& context, const ReduceState& s, ReduceFn fn, fl
                    float* acc = y + o * s.inner + column;
                    std::fill(acc, acc + n, Identity(fn));
                    ReduceColumns(s, reduce, x + LoopOffset(s.kept, s.n_kept, o) + column, acc, n);
-                   if (divisor != 1.0f) {
-                     for (int64_t i = 0; i < n; ++i) acc[i] /= divisor;
-                   }
+                   Divide(acc, n, divisor);
                  }
                });
 }
@@ -211,6 +248,7 @@ Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
       {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kInt8, DType::kUInt8, DType::kInt16},
       &state));
   const TensorView& in = *context.input(0);
+  if (IsFloat(in.dtype)) return PlanParts(&context, state);
   if (!IsQuantizedInteger(in.dtype)) return Status::Ok();
   if (kind == ReduceKind::kMax || kind == ReduceKind::kMin ||
       (kind == ReduceKind::kProd && !IsScaled(in))) {
@@ -220,7 +258,8 @@ Status PrepareReduceNumber(PrepareContext& context, ReduceKind kind) {
     return context.Unsupported("{} is uint8 with a scale; quantized it must be int8 or int16",
                                context.InputName(0));
   }
-  return PrepareReduceQuant(context, kind, state);
+  TW_RETURN_IF_ERROR(PrepareReduceQuant(context, kind, state));
+  return state->multiplies ? Status::Ok() : PlanParts(&context, state);
 }
 
 Status PrepareReduceBool(PrepareContext& context) {
@@ -237,7 +276,9 @@ Status RunReduceKind(const RunContext& context, ReduceKind kind) {
   const ReduceState& state = context.get_state<ReduceState>();
   const bool divide = kind == ReduceKind::kMean && state.count > 0;
   const float divisor = divide ? static_cast<float>(state.count) : 1.0f;
-  if (state.inner_kept) {
+  if (state.parts > 1) {
+    RunParts(context, state, FloatFn(kind), divisor);
+  } else if (state.inner_kept) {
     RunColumns(context, state, FloatFn(kind), divisor);
   } else {
     RunRows(context, state, FloatFn(kind), divisor);

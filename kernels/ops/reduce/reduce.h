@@ -50,6 +50,11 @@ struct ReduceState : OpState {
   int64_t outer = 1;       // product of kept
   int64_t steps = 1;       // product of reduced
   int64_t count = 1;       // input elements for each output element
+  // The rows of a single position in so many parts, each reduced by a task: a processor reads rows
+  // that it wrote in the operator before, not a strip of all rows. 1: not cut.
+  int64_t parts = 1;
+  size_t parts_offset = 0;  // scratch: parts * inner values of four bytes
+  int64_t FirstRow(int64_t part) const { return reduced[0].dim * part / parts; }
   // Quantized MEAN and SUM: y = factor (sum - count in_zero) + out_zero. Products: one factor for
   // every multiplication.
   FixedFactor factor;

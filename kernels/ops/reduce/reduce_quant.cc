@@ -69,6 +69,35 @@ void SumStrip(const RunContext& context, const T* x, int64_t n, Sum* totals) {
   }
 }
 
+RequantizeParams ParamsOf(const ReduceState& s, const Finisher& finish) {
+  RequantizeParams params;
+  params.x_offset = static_cast<int32_t>(-s.count * s.in_zero);
+  params.y_offset = s.out_zero;
+  params.scale = s.factor;
+  params.lo = finish.range.lo;
+  params.hi = finish.range.hi;
+  return params;
+}
+
+template <typename T>
+void RunParts(const RunContext& context, const Finisher& finish) {
+  const ReduceState& s = context.get_state<ReduceState>();
+  const QuantElementwiseKernels& kernels = *context.cpu->elementwise->quantized;
+  const T* x = context.input_data<T>(0);
+  int32_t* sums = reinterpret_cast<int32_t*>(context.scratch + s.parts_offset);
+  const int64_t n = s.inner, stride = s.reduced[0].stride;
+  context.pool->ParallelFor(s.parts, [&](int64_t part, int) {
+    const int64_t first = s.FirstRow(part);
+    std::fill(sums + part * n, sums + (part + 1) * n, 0);
+    kernels.sum_rows[static_cast<int>(QuantTypeOf(DTypeOf<T>::kValue))](
+        sums + part * n, x + first * stride, s.FirstRow(part + 1) - first, stride, n);
+  });
+  for (int64_t part = 1; part < s.parts; ++part) {
+    for (int64_t i = 0; i < n; ++i) sums[i] += sums[part * n + i];
+  }
+  Rescale(kernels, sums, context.output_data<T>(0), n, ParamsOf(s, finish));
+}
+
 template <typename T>
 void RunColumns(const RunContext& context, const Finisher& finish) {
   const ReduceState& s = context.get_state<ReduceState>();
@@ -77,12 +106,7 @@ void RunColumns(const RunContext& context, const Finisher& finish) {
   const int64_t strips = (s.inner + kStrip - 1) / kStrip;
   const QuantElementwiseKernels& kernels = *context.cpu->elementwise->quantized;
   const bool is_short = s.count <= kMaxRows;
-  RequantizeParams params;
-  params.x_offset = is_short ? static_cast<int32_t>(-s.count * s.in_zero) : 0;
-  params.y_offset = s.out_zero;
-  params.scale = s.factor;
-  params.lo = finish.range.lo;
-  params.hi = finish.range.hi;
+  const RequantizeParams params = is_short ? ParamsOf(s, finish) : RequantizeParams();
   ParallelRows(context.pool, s.outer * strips, std::max<int64_t>(1, s.count) * kStrip,
                [&](int64_t begin, int64_t end) {
                  for (int64_t task = begin; task < end; ++task) {
@@ -165,7 +189,13 @@ Status RunAs(const RunContext& context) {
     RunProducts<T>(context);
     return Status::Ok();
   }
-  state.inner_kept ? RunColumns<T>(context, finish) : RunRows<T>(context, finish);
+  if (state.parts > 1) {
+    RunParts<T>(context, finish);
+  } else if (state.inner_kept) {
+    RunColumns<T>(context, finish);
+  } else {
+    RunRows<T>(context, finish);
+  }
   return Status::Ok();
 }
 

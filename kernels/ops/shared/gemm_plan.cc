@@ -11,6 +11,7 @@ constexpr int64_t kTaskWork = int64_t{1} << 21;
 constexpr int64_t kRowBlockFloats = int64_t{1} << 15;  // 128 KiB of A
 constexpr int64_t kOutputWork = 8;
 constexpr int64_t kEnoughTasks = 16;
+constexpr int64_t kLeftShare = 4;  // rows left over join a block of so many times as many
 constexpr double kShares = 8.0, kMostShares = 16.0;
 constexpr int64_t kMinColumnsWhenMade = 128;
 
@@ -142,8 +143,16 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
     rows = std::min(rows, std::max<int64_t>(tiles.rows, tiles.block_values / depth));
   }
   cut.row_blocks = CeilDiv(m, std::min(m, rows));
-  cut.rows = CeilDiv(CeilDiv(m, cut.row_blocks), tiles.rows) * tiles.rows;
+  const int64_t even = CeilDiv(m, cut.row_blocks);
+  cut.rows = std::max<int64_t>(1, (even + tiles.rows / 2) / tiles.rows) * tiles.rows;
   cut.row_blocks = CeilDiv(m, cut.rows);
+  cut.most_rows = cut.rows;
+  // The last block takes a few rows more rather than read all panels for these alone.
+  const int64_t left = m - (cut.row_blocks - 1) * cut.rows;
+  if (cut.row_blocks > 1 && kLeftShare * left <= cut.rows) {
+    --cut.row_blocks;
+    cut.most_rows += left;
+  }
   // Columns: panels until the task has its work.
   const double panel_work = static_cast<double>(std::min(m, cut.rows)) * output_work * columns;
   double panels = task_work / panel_work;
@@ -160,10 +169,10 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
 }
 
 GemmTask TaskOf(const GemmTask& whole, const GemmCut& cut, int64_t index, int64_t* out_first_row) {
-  const int64_t first_row = index / cut.panel_blocks * cut.rows;
+  int64_t first_row = 0;
   const int64_t first_panel = index % cut.panel_blocks * cut.panels;
   GemmTask task = whole;
-  task.m = std::min(cut.rows, whole.m - first_row);
+  task.m = cut.RowsOf(index, whole.m, &first_row);
   if (task.a != nullptr) task.a += first_row * whole.lda;
   task.c += first_row * whole.ldc;
   if (task.residual != nullptr) task.residual += first_row * whole.ldr;

@@ -2,6 +2,7 @@
 #ifndef TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_
 #define TOPWORK_KERNELS_OPS_SHARED_GEMM_PLAN_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,12 +66,19 @@ double TaskWork(int64_t most, double whole);
 // How an m x n x k product is cut into tasks: a function of the problem's shape and the instruction
 // set only, never of the number of threads.
 struct GemmCut {
-  int64_t rows = 0;        // of a task
+  int64_t rows = 0;        // of a task, but for those of the last block
+  int64_t most_rows = 0;   // of any task
   int64_t row_blocks = 0;  // number of them
   int64_t panels = 0;      // of a task
   int64_t panel_blocks = 0;
   int64_t total_panels = 0;
   int64_t n_tasks() const { return row_blocks * panel_blocks; }
+  // The rows of task `index` of a product with m rows: *first and so many.
+  int64_t RowsOf(int64_t index, int64_t m, int64_t* first) const {
+    const int64_t block = index / panel_blocks;
+    *first = block * rows;
+    return block + 1 == row_blocks ? m - *first : std::min(rows, m - *first);
+  }
 };
 // `a_is_made`: every task makes its rows of A itself (im2col). Splitting the columns repeats that
 // work, so it is done only where rows alone give too few tasks.

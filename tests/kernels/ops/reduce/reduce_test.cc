@@ -77,6 +77,30 @@ OneOp Reduction(OpCode code, const Shape& shape, const std::vector<T>& x, int32_
   return op;
 }
 
+// The means of one image, whose rows are summed in parts, are those of the same image twice.
+template <typename T>
+void CheckPartsOfIntegers() {
+  const int32_t n = 19, c = 93;
+  const T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+  std::vector<T> image;
+  for (int32_t i = 0; i < n * n * c; ++i) {
+    image.push_back(i % c == 0 ? most : i % c == 1 ? least : static_cast<T>(i * 37 % 101));
+  }
+  std::vector<T> two = image;
+  two.insert(two.end(), image.begin(), image.end());
+  std::vector<T> means[2];
+  for (int32_t images : {1, 2}) {
+    OneOp op(OpCode::kMean);
+    op.In<T>({images, n, n, c}, images == 1 ? image : two).Quantized({0.5f}, {0});
+    op.In<int32_t>({2}, {1, 2}).Out(DTypeOf<T>::kValue).Quantized({0.4f}, {0});
+    REQUIRE(op.Run(3).ToString() == "OK");
+    means[images - 1] = op.Values<T>(0);
+  }
+  means[1].resize(static_cast<size_t>(c));
+  CHECK(means[0] == means[1]);
+  CHECK(means[0][0] == most);
+}
+
 }  // namespace
 
 TEST_CASE("mean: golden cases", "[ops][sets]") { RunOpCases("mean"); }
@@ -103,6 +127,17 @@ TEST_CASE("reduce: long rows, many rows, wide columns", "[ops]") {
   CheckReduce(OpCode::kMean, {1, 300, 300, 3}, 6);
   CheckReduce(OpCode::kSum, {70000, 2}, 1);
   CheckReduce(OpCode::kReduceMin, {9, 5, 4001}, 5);
+}
+
+TEST_CASE("reduce: the rows of one position in parts", "[ops][sets]") {
+  for (OpCode code : {OpCode::kSum, OpCode::kMean, OpCode::kReduceMax, OpCode::kReduceMin}) {
+    CheckReduce(code, {1, 14, 14, 672}, 6);
+    CheckReduce(code, {17, 501}, 1);
+    CheckReduce(code, {16, 3, 200}, 1);
+  }
+  CheckPartsOfIntegers<int8_t>();
+  CheckPartsOfIntegers<uint8_t>();
+  CheckPartsOfIntegers<int16_t>();
 }
 
 TEST_CASE("reduce: a long sum keeps its precision", "[ops]") {
