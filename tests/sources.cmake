@@ -117,6 +117,7 @@ set(TEST_SOURCES
   runtime/base/slab_test.cc
   runtime/base/status_test.cc
   runtime/base/text_test.cc
+  runtime/base/loop_costs_test.cc
   runtime/base/thread_pool_test.cc
   runtime/tensor/packed_test.cc
   runtime/tensor/strings_test.cc

@@ -3,6 +3,7 @@ set(BASE_SOURCES
   log.cc
   buffer.cc
   slab.cc
+  loop_costs.cc
   thread_pool.cc
   sha256.cc
   json.cc

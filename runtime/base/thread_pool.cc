@@ -6,14 +6,14 @@
 // over when every claimed task has run. A worker that claimed none is not waited for, and cannot
 // harm: what a loop is made of is read only after a claim, and a claim keeps the loop from ending.
 //
-// Workers stay awake during a run (Run) and sleep right after it, or a moment later where runs follow
-// each other at once. Three rules keep them from doing harm. Loops that are known to be short stay on the caller. A worker that waited in vain gives up
-// sooner the next time. When the caller has to wait for a task much longer than a task takes, its
-// thread has lost its processor to another program, and when workers come too late for most tasks,
-// they have to wait for one. And two processors without a common cache may be slower together than
-// one; so a few runs share nothing, to compare. In these cases the pool goes on with one thread
-// fewer and tries again after a while, which doubles as long as runs take longer with the thread
-// than without.
+// Workers stay awake during a run (Run) and sleep right after it, or a moment later where runs
+// follow each other at once. Four rules keep them from doing harm. Short loops are shared only where
+// that is faster (loop_costs.h). A worker that waited in vain gives up sooner the next time. When the
+// caller has to wait for a task much longer than a task takes, its thread has lost its processor to
+// another program, and when workers come too late for most tasks, they have to wait for one. And two
+// processors without a common cache may be slower together than one; so a few runs share nothing, to
+// compare. In these cases the pool goes on with one thread fewer and tries again after a while, which
+// doubles as long as runs take longer with the thread than without.
 #include "runtime/base/thread_pool.h"
 
 #include <algorithm>
@@ -21,15 +21,14 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "ports/port.h"
+#include "runtime/base/loop_costs.h"
 
 namespace topwork {
 namespace {
 
-// Loops shorter than this stay on the caller; a sleeping worker is woken for longer ones only.
-constexpr double kMinSharedNs = 1.5e3;
+// A sleeping worker is woken for longer loops only.
 constexpr double kMinWakeNs = 40e3;
 // A claim is one task of so many that are left for each thread, and at least so long where that is
 // known: a claim moves a line of memory from one processor's cache to another's.
@@ -52,7 +51,9 @@ constexpr double kLateShare = 0.15;
 constexpr uint32_t kRunsPerTrial = 128;
 constexpr double kMostOfAlone = 0.97;
 constexpr double kMostOfWithout = 0.85;  // of runs with a thread left out, beside other programs
-constexpr int kRunsToJudge = 8;
+constexpr int kRunsToJudge = 8;          // in a row
+// One loop of a run is run the other way in all of the first runs and then in two of so many.
+constexpr uint32_t kRunsOfTries = 128, kRunsPerTry = 16;
 constexpr int64_t kMinTryNs = 4'000'000;
 constexpr int64_t kMaxTryNs = 128'000'000;
 // Costs are taken in the first runs and then in one of 32.
@@ -74,11 +75,6 @@ uint64_t Pack(uint64_t first, uint64_t end) { return first << 32 | end; }
 bool IsEmpty(uint64_t tasks) { return (tasks >> 32) >= (tasks & 0xffffffffu); }
 
 constexpr auto kNothing = [](int64_t, int) {};
-
-// Slow runs say little (a cold cache, another program): the least counts, and is forgotten slowly.
-double Blend(double old_ns, double new_ns) {
-  return old_ns <= 0.0 ? new_ns : std::min(new_ns, 1.125 * old_ns);
-}
 
 // Of nanoseconds; what is older counts less.
 struct Mean {
@@ -115,11 +111,6 @@ class ThreadPool::Team {
     uint64_t n_calls = 0;  // guarded by mutex_: how often it was told to wake up
     std::atomic<bool> sleeps{false};
   };
-  struct LoopCost {
-    int64_t n_tasks = 0;
-    double task_ns = 0.0;  // 0: not known
-  };
-
   LoopCost* NextLoop(int64_t n_tasks);
   void RunAlone(int64_t n_tasks, Body body, LoopCost* cost);
   void Share(int64_t n_tasks, Body body, LoopCost* cost);
@@ -154,9 +145,8 @@ class ThreadPool::Team {
   std::atomic<int> n_active_;  // threads that share loops now, the caller counted
 
   // The caller's own.
-  alignas(64) std::vector<LoopCost> loops_;  // of a run, in their order
-  int n_started_ = 1;                        // threads that were started, the caller counted
-  size_t n_loops_ = 0;
+  alignas(64) LoopCosts loops_{kMaxLoops};
+  int n_started_ = 1;  // threads that were started, the caller counted
   uint32_t n_runs_ = 0;
   double shared_ns_ = 0.0;  // what the run's shared loops would take on one thread
   double last_shared_ns_ = -1.0;
@@ -166,7 +156,7 @@ class ThreadPool::Team {
   bool is_whole_ = true;  // when the run began, no thread was left out
   bool was_trial_ = false;
   bool is_trial_ = false;                   // nothing is shared in this run
-  int n_whole_runs_ = 0;                    // since the last thread came back
+  int n_slower_runs_ = 0;                   // in a row, since the last thread came back
   double whole_ns_ = 0.0, alone_ns_ = 0.0;  // the fastest of late, 0: not known
   bool dropped_ = false;                    // in this run
   Mean with_, without_;                     // a run of all threads, and with some left out
@@ -180,8 +170,7 @@ class ThreadPool::Team {
 ThreadPool::Team::Team(int n_threads)
     : n_threads_(n_threads),
       workers_(new Worker[static_cast<size_t>(n_threads)]),
-      n_active_(n_threads_),
-      loops_(kMaxLoops) {}
+      n_active_(n_threads_) {}
 
 ThreadPool::Team::~Team() {
   stop_.store(true);
@@ -191,24 +180,27 @@ ThreadPool::Team::~Team() {
 }
 
 void ThreadPool::Team::BeginRun() {
-  n_loops_ = 0;
   shared_ns_ = 0.0;
   helped_ns_ = 0.0;
   dropped_ = false;
   MayAddThread();
   is_trial_ = n_runs_ % kRunsPerTrial >= kRunsPerTrial - 2 || n_runs_ - kFirstRuns < 2;
   is_whole_ = !is_trial_ && n_active_.load(std::memory_order_relaxed) == n_threads_;
+  const bool is_alone = is_trial_ || n_active_.load(std::memory_order_relaxed) == 1;
+  const bool tries = n_runs_ < kRunsOfTries || n_runs_ % kRunsPerTry < 2;
+  loops_.BeginRun(tries && n_runs_ >= kFirstRuns && !is_alone);
   run_start_ = port::NowNanos();
   const bool lingers = run_start_ - run_end_ < kMaxSpinNs;
   lingers_.store(lingers);
   in_run_.store(true);
   const bool shares =
-      last_shared_ns_ < 0.0 || last_shared_ns_ >= (lingers ? kMinSharedNs : kMinWakeNs);
+      last_shared_ns_ < 0.0 || last_shared_ns_ >= (lingers ? LoopCosts::kMinSharedNs : kMinWakeNs);
   if (shares && !is_trial_) WakeWorkers(n_started_ - 1);
 }
 
 void ThreadPool::Team::EndRun() {
   in_run_.store(false);
+  loops_.EndRun();
   if (!is_trial_ && n_active_.load(std::memory_order_relaxed) > 1) last_shared_ns_ = shared_ns_;
   ++n_runs_;
   const bool late = shared_ns_ >= kMinWakeNs && helped_ns_ < kLateShare * shared_ns_;
@@ -235,8 +227,9 @@ bool ThreadPool::Team::JudgeRun(double nanos) {
   if (is_whole_) {
     with_.Add(nanos);
     whole_ns_ = Blend(whole_ns_, nanos);
-    const bool judged = ++n_whole_runs_ >= kRunsToJudge && alone_ns_ > 0.0;
-    return judged && whole_ns_ > kMostOfAlone * alone_ns_;
+    const bool slower = alone_ns_ > 0.0 && whole_ns_ > kMostOfAlone * alone_ns_;
+    n_slower_runs_ = slower ? n_slower_runs_ + 1 : 0;
+    return n_slower_runs_ >= kRunsToJudge;
   }
   if (first_of_trial) return false;
   without_.Add(nanos);
@@ -247,13 +240,10 @@ bool ThreadPool::Team::JudgeRun(double nanos) {
 }
 
 // Null outside a run, and for loops beyond kMaxLoops.
-ThreadPool::Team::LoopCost* ThreadPool::Team::NextLoop(int64_t n_tasks) {
-  if (!in_run_.load(std::memory_order_relaxed) || n_loops_ == kMaxLoops) return nullptr;
-  LoopCost* cost = &loops_[n_loops_++];
-  if (cost->n_tasks != n_tasks) {
-    *cost = {n_tasks, 0.0};
-    alone_ns_ = whole_ns_ = 0.0;  // runs have changed
-  }
+LoopCost* ThreadPool::Team::NextLoop(int64_t n_tasks) {
+  if (!in_run_.load(std::memory_order_relaxed)) return nullptr;
+  LoopCost* cost = loops_.Next(n_tasks);
+  if (loops_.HaveChanged()) alone_ns_ = whole_ns_ = 0.0;
   return cost;
 }
 
@@ -267,12 +257,8 @@ void ThreadPool::Team::ParallelFor(int64_t n_tasks, Body body) {
   }
   LoopCost* const cost = NextLoop(n_tasks);
   if (cost == nullptr) MayAddThread();
-  const bool known = cost != nullptr && cost->task_ns > 0.0;
-  const double whole_ns = known ? cost->task_ns * static_cast<double>(n_tasks) : 0.0;
   const bool alone = is_trial_ || n_active_.load(std::memory_order_relaxed) == 1;
-  if (alone || (known && whole_ns < kMinSharedNs)) {
-    return RunAlone(n_tasks, body, cost);
-  }
+  if (alone || (cost != nullptr && loops_.Keeps(*cost))) return RunAlone(n_tasks, body, cost);
   Share(n_tasks, body, cost);
 }
 
@@ -396,7 +382,7 @@ void ThreadPool::Team::MayAddThread() {
   const int64_t now = port::NowNanos();
   if (dropped_ || now < try_at_) return;
   try_at_ = now + wait_ns_;
-  n_whole_runs_ = 0;
+  n_slower_runs_ = 0;
   whole_ns_ = 0.0;
   n_active_.store(n_active + 1);
 }
