@@ -60,6 +60,42 @@ TW_INLINE void StoreResizedPixel(const ByteRange& range, uint8_t* to, const uint
   }
 }
 
+// All pixels of a row, of kN vectors of channels (0: any number). mix(column)(c) makes a pixel's
+// channels from c on.
+template <int kN, typename Mix>
+void MixPixels(const ResizeRow& row, const ByteRange& range, Mix mix) {
+  const int64_t channels = row.channels;
+  const ResizeMix* column = row.columns;
+  uint8_t* to = static_cast<uint8_t*>(row.out);
+  const uint8_t* end = to + row.out_width * channels;
+  for (; to < end; to += channels, ++column) {
+    if constexpr (kN > 0) {
+      StoreResized<kN>(range, to, end - to, 0, mix(*column));
+    } else {
+      StoreResizedPixel(range, to, end, channels, mix(*column));
+    }
+  }
+}
+
+template <typename Mix>
+void MixPixels(const ResizeRow& row, const ByteRange& range, Mix mix) {
+#if !defined(__OPTIMIZE_SIZE__)
+  switch ((row.channels + kLanes - 1) / kLanes) {
+    case 1:
+      return MixPixels<1>(row, range, mix);
+    case 2:
+      return MixPixels<2>(row, range, mix);
+    case 3:
+      return MixPixels<3>(row, range, mix);
+    case 4:
+      return MixPixels<4>(row, range, mix);
+    default:
+      break;
+  }
+#endif
+  MixPixels<0>(row, range, mix);
+}
+
 void ResizeBytes(const ResizeRow& row) {
   const int64_t n = row.in_width * row.channels;
   float* upper = row.space;
@@ -69,19 +105,16 @@ void ResizeBytes(const ResizeRow& row) {
            [&](int64_t i, IVec v) { Store(upper + i, ToFloat(v) * top); });
   WidenRow(static_cast<const uint8_t*>(row.lower), n,
            [&](int64_t i, IVec v) { Store(lower + i, ToFloat(v) * bottom); });
-  const ByteRange range = MakeByteRange(0, 0, 255);
-  uint8_t* to = static_cast<uint8_t*>(row.out);
-  const uint8_t* end = to + row.out_width * row.channels;
-  for (int64_t x = 0; x < row.out_width; ++x, to += row.channels) {
-    const ResizeMix& column = row.columns[x];
-    const int64_t first = column.first * row.channels, second = column.second * row.channels;
-    const float left = column.real_weights[0], right = column.real_weights[1];
-    StoreResizedPixel(range, to, end, row.channels, [&](int64_t c) {
+  const int64_t channels = row.channels;
+  MixPixels(row, MakeByteRange(0, 0, 255), [=](const ResizeMix& column) {
+    const int64_t first = column.first * channels, second = column.second * channels;
+    const Vec left = Vec{} + column.real_weights[0], right = Vec{} + column.real_weights[1];
+    return [=](int64_t c) {
       const Vec sum = Load(upper + first + c) * left + Load(lower + first + c) * left +
                       Load(upper + second + c) * right + Load(lower + second + c) * right;
       return __builtin_convertvector(sum + 0.5f, IVec);
-    });
-  }
+    };
+  });
 }
 
 // Away from zero: the shift rounds down, so negative sums get one less than half.
@@ -98,19 +131,16 @@ void ResizeSignedBytes(const ResizeRow& row) {
            [&](int64_t i, IVec v) { StoreInts(mixed + i, v * top); });
   WidenRow(static_cast<const int8_t*>(row.lower), n,
            [&](int64_t i, IVec v) { StoreInts(mixed + i, LoadInts(mixed + i) + v * bottom); });
-  const ByteRange range = MakeByteRange(0, -128, 127);
-  uint8_t* to = static_cast<uint8_t*>(row.out);
-  const uint8_t* end = to + row.out_width * row.channels;
-  for (int64_t x = 0; x < row.out_width; ++x, to += row.channels) {
-    const ResizeMix& column = row.columns[x];
-    const int32_t* first = mixed + column.first * row.channels;
-    const int32_t* second = mixed + column.second * row.channels;
-    StoreResizedPixel(range, to, end, row.channels, [&](int64_t c) {
-      const IVec sum =
-          LoadInts(first + c) * column.weights[0] + LoadInts(second + c) * column.weights[1];
+  const int64_t channels = row.channels;
+  MixPixels(row, MakeByteRange(0, -128, 127), [=](const ResizeMix& column) {
+    const int32_t* first = mixed + column.first * channels;
+    const int32_t* second = mixed + column.second * channels;
+    const int32_t left = column.weights[0], right = column.weights[1];
+    return [=](int64_t c) {
+      const IVec sum = LoadInts(first + c) * left + LoadInts(second + c) * right;
       return RoundMix(sum, sum >> 31);
-    });
-  }
+    };
+  });
 }
 
 void ResizeInt16(const ResizeRow& row) {
