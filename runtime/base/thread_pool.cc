@@ -50,8 +50,9 @@ constexpr double kLateShare = 0.15;
 // than this part of its time, after some to get going.
 constexpr uint32_t kRunsPerTrial = 128;
 constexpr double kMostOfAlone = 0.97;
-constexpr double kMostOfWithout = 0.85;  // of runs with a thread left out, beside other programs
+constexpr double kMostOfWithout = 0.93;  // of runs with a thread left out, beside other programs
 constexpr int kRunsToJudge = 8;          // in a row
+constexpr int64_t kNanosToJudge = 3'000'000;  // of a thread that came back, which finds cold caches
 // One loop of a run is run the other way in all of the first runs and then in two of so many.
 constexpr uint32_t kRunsOfTries = 128, kRunsPerTry = 16;
 constexpr int64_t kMinTryNs = 4'000'000;
@@ -162,6 +163,7 @@ class ThreadPool::Team {
   Mean with_, without_;                     // a run of all threads, and with some left out
   int64_t wait_ns_ = kMinTryNs;             // before the next try with one thread more
   int64_t try_at_ = 0;
+  int64_t added_at_ = 0;  // when a thread came back
 
   std::mutex mutex_;
   std::condition_variable done_;
@@ -229,7 +231,7 @@ bool ThreadPool::Team::JudgeRun(double nanos) {
     whole_ns_ = Blend(whole_ns_, nanos);
     const bool slower = alone_ns_ > 0.0 && whole_ns_ > kMostOfAlone * alone_ns_;
     n_slower_runs_ = slower ? n_slower_runs_ + 1 : 0;
-    return n_slower_runs_ >= kRunsToJudge;
+    return n_slower_runs_ >= kRunsToJudge && run_end_ - added_at_ >= kNanosToJudge;
   }
   if (first_of_trial) return false;
   without_.Add(nanos);
@@ -381,6 +383,7 @@ void ThreadPool::Team::MayAddThread() {
   if (n_active == n_threads_) return;
   const int64_t now = port::NowNanos();
   if (dropped_ || now < try_at_) return;
+  added_at_ = now;
   try_at_ = now + wait_ns_;
   n_slower_runs_ = 0;
   whole_ns_ = 0.0;
