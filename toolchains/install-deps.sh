@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what Topwork needs on Debian. Without root it prints the one line to run and exits with 1.
 #
-# Usage: toolchains/install-deps.sh [build] [test] [long] [zig] [python] [torch]
+# Usage: toolchains/install-deps.sh [build] [test] [long] [zig] [python] [torch] [ray]
 #   build   compilers and libraries that build the library and the command line (always included),
 #           and uPlot, the plots of training reports, from npm into build/third_party/uplot
 #   test    what tests/run.sh needs besides: lints, second compiler, cross compiler, emulators, browser,
@@ -13,6 +13,7 @@
 #           Python's headers for wheels
 #   python  build/.venv with tests/requirements.txt: packages that tests compare Topwork with
 #   torch   build/.venv-torch with PyTorch and its converter, of the same Python: 7 GB on x86-64, as that PyTorch brings CUDA
+#   ray     build/.venv-ray with Ray and Flower's simulation on it, of the same Python: 0.6 GB
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -29,21 +30,22 @@ uplot_is_good() {
     sha256sum --check --status 2>/dev/null
 }
 uplot_is_good "$uplot" || command -v npm >/dev/null || packages="$packages npm"
-python=no test=no torch=no zig=no
+python=no test=no torch=no ray=no zig=no
 for part in "$@"; do
   case "$part" in
     build) ;;
     test) test=yes; packages="$packages catch2 clang libclang-rt-dev clang-format pkg-config qemu-user-static \
 g++-aarch64-linux-gnu python3 python3-venv util-linux chromium \
 ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-server \
-dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt clang-19 libclc-19" ;;
+openssl dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt clang-19 libclc-19" ;;
     zig) zig=yes; packages="$packages python3 python3-venv python3-dev" ;;
     long) zig=yes; packages="$packages qemu-user-static mmdebstrap g++-arm-linux-gnueabihf \
 g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-15 lld-15 python3 python3-venv python3-dev" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
     torch) torch=yes; packages="$packages python3 python3-venv" ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python, torch)" >&2; exit 2 ;;
+    ray) ray=yes; packages="$packages python3 python3-venv" ;;
+    -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "install-deps.sh: unknown part '$part' (build, test, long, zig, python, torch, ray)" >&2; exit 2 ;;
   esac
 done
 
@@ -141,4 +143,13 @@ if [ "$torch" = yes ] && [ "$(cat "$root/build/.venv-torch/installed.txt" 2>/dev
   # shellcheck disable=SC2086
   "$root/build/.venv-torch/bin/python" -m pip install -q --disable-pip-version-check $torch_packages
   echo "$torch_packages" >"$root/build/.venv-torch/installed.txt"
+fi
+
+ray_packages="ray[data]==2.55.1 flwr[simulation]==1.42.0 numpy==2.4.6 pytest==9.2.0"
+if [ "$ray" = yes ] && [ "$(cat "$root/build/.venv-ray/installed.txt" 2>/dev/null)" != "$ray_packages" ]; then
+  echo "Installing Ray into build/.venv-ray"
+  python3 -m venv "$root/build/.venv-ray"
+  # shellcheck disable=SC2086
+  "$root/build/.venv-ray/bin/python" -m pip install -q --disable-pip-version-check $ray_packages
+  echo "$ray_packages" >"$root/build/.venv-ray/installed.txt"
 fi

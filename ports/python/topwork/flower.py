@@ -28,7 +28,7 @@ import tempfile
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
 from . import targets
@@ -36,7 +36,7 @@ from ._core import Model
 from .learner import Learner
 from .trainer import Trainer
 
-ACTION = "sums"
+SUMS = "sums"
 
 
 class Result(NamedTuple):
@@ -50,7 +50,7 @@ def client_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], *
     """A ClientApp whose nodes answer with their sums. load(context) gives a node's examples: X [n, ...] and the names of
     their classes. options: those of topwork.Learner, and `mods`, Flower's modifiers of messages."""
     mods = options.pop("mods", None)
-    app = ClientApp(mods=mods)
+    app = ClientApp()
 
     def sums(message: Message, context: Any) -> Message:
         X, y = load(context)
@@ -58,9 +58,9 @@ def client_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], *
         learner = Learner(model, classes=[str(name) for name in classes], statistics_only=True, **options)
         learner.add(X, y)
         record = ConfigRecord({"file": _file_of(learner), "num-examples": len(y)})
-        return Message(RecordDict({ACTION: record}), reply_to=message)
+        return Message(RecordDict({SUMS: record}), reply_to=message)
 
-    app.train(ACTION)(sums)
+    app.train(mods=mods)(sums)
     return app
 
 
@@ -71,7 +71,7 @@ def single_round(grid: Any, model: Model, classes: Sequence[str], *, timeout: Op
     learner = Learner(model, classes=classes, statistics_only=True, penalty=penalty)
     nodes = list(grid.get_node_ids())
     config = RecordDict({"config": ConfigRecord({"classes": list(classes)})})
-    messages = [Message(config, dst_node_id=node, message_type=f"train.{ACTION}") for node in nodes]
+    messages = [Message(config, dst_node_id=node, message_type=MessageType.TRAIN) for node in nodes]
     counts: dict[int, int] = {}
     failed = {node: "it did not answer in time" for node in nodes}
     for reply in grid.send_and_receive(messages, timeout=timeout):
@@ -79,7 +79,7 @@ def single_round(grid: Any, model: Model, classes: Sequence[str], *, timeout: Op
         if reply.has_error():
             failed[node] = str(reply.error.reason)
             continue
-        record = reply.content[ACTION]
+        record = reply.content[SUMS]
         try:
             _merge(learner, record["file"])
         except Exception as error:  # noqa: BLE001: a bad file is that node's failure
@@ -101,7 +101,7 @@ def rounds_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], c
     options: those of topwork.Trainer, such as n_epochs (of a round), learning_rate, optimizer ("adam", default, or
     "sgd", "adamw") and cache_path, where a node keeps its features from round to round; and `mods`, as in client_app."""
     mods = options.pop("mods", None)
-    app = ClientApp(mods=mods)
+    app = ClientApp()
 
     def given(message: Message, context: Any) -> tuple[Trainer, Any, Any]:
         trainer = _head(model, classes, options)
@@ -122,7 +122,7 @@ def rounds_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], c
         metrics = MetricRecord({"num-examples": len(y), "accuracy": float(judged["accuracy"]), "loss": float(judged["loss"])})
         return Message(RecordDict({"metrics": metrics}), reply_to=message)
 
-    app.train()(train)
+    app.train(mods=mods)(train)
     app.evaluate()(evaluate)
     return app
 

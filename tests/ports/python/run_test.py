@@ -1,7 +1,7 @@
 """Runs one file of tests of the installed Python package by pytest; its skips are printed with their reasons.
 
 Usage: run_test.py PYTHON FILE
-Exit 77 (skipped) where all of them are.
+Exit 77 (skipped) where all of them are, or PYTHON is not there.
 """
 import os
 import subprocess
@@ -15,6 +15,9 @@ STAGE = os.path.normpath(os.path.join(HERE, "..", "..", "..", "build", "python",
 
 def main():
     python, name = sys.argv[1:]
+    if not os.path.exists(python):
+        print(f"SKIP python {name}: {python} is not there (toolchains/install-deps.sh)")
+        sys.exit(SKIPPED)
     environment = dict(os.environ, PYTHONPATH=STAGE, PYTHONDONTWRITEBYTECODE="1", TF_CPP_MIN_LOG_LEVEL="3")
     done = subprocess.run([python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--tb=short",
                            os.path.join(HERE, name)], env=environment, cwd=HERE)

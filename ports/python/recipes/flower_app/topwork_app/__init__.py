@@ -1,0 +1,1 @@
+"""A head taught on many machines by Flower and topwork.flower."""
