@@ -18,8 +18,11 @@ In many rounds each node trains the head a little and sends its numbers, which a
         result = flwr.serverapp.strategy.FedAvg().start(grid, start, num_rounds=10)
         topwork.flower.model_of(model, classes, result.arrays).save("mine.tflite")
 
-A node that fails or does not answer is left out. What nodes send tells something of their examples: to hide it from
-the server, pass Flower's mods for secure aggregation or differential privacy to client_app or rounds_app.
+A node that fails or does not answer is left out. What nodes send tells something of their examples. With secure=True and
+a SecureGrid (topwork.secure) the server learns nothing but sums over nodes, and the single round stays exact. In rounds Flower's
+mods for differential privacy (fixedclipping_mod, adaptiveclipping_mod, LocalDpMod) work as in any application, alone or with secure
+aggregation: rounds_app(..., mods=[fixedclipping_mod]). They have no use in the single round, and fail there: it has no
+start that a node's share could be clipped to, and noise on all products of features leaves nothing of them.
 """
 from __future__ import annotations
 
@@ -31,9 +34,11 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
-from . import targets
+from . import sums, targets
 from ._core import Model
+from .arrays import numpy_dtype
 from .learner import Learner
+from .secure import MOST_EXACT_NODES, SecureGrid, node_mods
 from .trainer import Trainer
 
 SUMS = "sums"
@@ -42,54 +47,80 @@ SUMS = "sums"
 class Result(NamedTuple):
     """What a round came to."""
     learner: Learner  # of all nodes that answered
-    counts: dict[int, int]  # of examples, by node
+    counts: dict[int, int]  # of examples, by node; -1: hidden by secure aggregation
     failed: dict[int, str]  # why, by node
 
 
 def client_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], **options: Any) -> ClientApp:
     """A ClientApp whose nodes answer with their sums. load(context) gives a node's examples: X [n, ...] and the names of
-    their classes. options: those of topwork.Learner, and `mods`, Flower's modifiers of messages."""
-    mods = options.pop("mods", None)
+    their classes. options: those of topwork.Learner; `secure`, True: it answers to a SecureGrid alone; and `mods`, Flower's
+    modifiers of messages to train."""
+    secure, mods = options.pop("secure", False), options.pop("mods", None)
     app = ClientApp()
 
-    def sums(message: Message, context: Any) -> Message:
+    def train(message: Message, context: Any) -> Message:
         X, y = load(context)
         classes: Any = message.content.config_records["config"]["classes"]
         learner = Learner(model, classes=[str(name) for name in classes], statistics_only=True, **options)
         learner.add(X, y)
+        if secure:
+            parts = sums.digits(sums.of_file(_file_of(learner)))
+            arrays = ArrayRecord({name: Array(part) for name, part in zip(sums.Sums._fields, parts)})
+            return Message(RecordDict({SUMS: arrays, "metrics": MetricRecord({"num-examples": 1})}), reply_to=message)
         record = ConfigRecord({"file": _file_of(learner), "num-examples": len(y)})
         return Message(RecordDict({SUMS: record}), reply_to=message)
 
-    app.train(mods=mods)(sums)
+    app.train(mods=node_mods(mods) if secure else mods)(train)
     return app
 
 
 def single_round(grid: Any, model: Model, classes: Sequence[str], *, timeout: Optional[float] = 600.0,
                  penalty: float = 0.0) -> Result:
-    """Asks every node of the grid for its sums and adds them up. classes: all names, in the order of the outputs.
-    timeout: seconds to wait for answers. penalty: ridge penalty of the head. Raises RuntimeError if no node answers."""
-    learner = Learner(model, classes=classes, statistics_only=True, penalty=penalty)
+    """Asks every node of the grid for its sums and adds them up. grid: that of the ServerApp, or a SecureGrid of it, by which
+    the server learns the sum over all nodes alone. classes: all names, in the order of the outputs. timeout: seconds to
+    wait for answers. penalty: ridge penalty of the head. Raises RuntimeError if no node answers."""
     nodes = list(grid.get_node_ids())
+    is_secure = isinstance(grid, SecureGrid)
+    if is_secure and len(nodes) > MOST_EXACT_NODES:
+        raise ValueError(f"secure aggregation adds up to {MOST_EXACT_NODES} nodes exactly, not {len(nodes)}")
     config = RecordDict({"config": ConfigRecord({"classes": list(classes)})})
     messages = [Message(config, dst_node_id=node, message_type=MessageType.TRAIN) for node in nodes]
+    learner = Learner(model, classes=classes, statistics_only=True, penalty=penalty)
     counts: dict[int, int] = {}
     failed = {node: "it did not answer in time" for node in nodes}
-    for reply in grid.send_and_receive(messages, timeout=timeout):
+    replies = list((grid.exact() if is_secure else grid).send_and_receive(messages, timeout=timeout))
+    for reply in replies:
         node = reply.metadata.src_node_id
-        if reply.has_error():
-            failed[node] = str(reply.error.reason)
-            continue
-        record = reply.content[SUMS]
         try:
-            _merge(learner, record["file"])
+            counts[node] = -1 if is_secure and not reply.has_error() else _take(learner, reply)
+            del failed[node]
         except Exception as error:  # noqa: BLE001: a bad file is that node's failure
             failed[node] = str(error)
-            continue
-        counts[node] = int(record["num-examples"])
-        del failed[node]
     if not counts:
         raise RuntimeError(f"no node has sent sums: {failed}")
+    if is_secure:
+        _take_mean(learner, next(reply for reply in replies if not reply.has_error()), len(counts))
     return Result(learner, counts, failed)
+
+
+def _take(learner: Learner, reply: Message) -> int:
+    """Adds what a node has sent. Returns its number of examples."""
+    if reply.has_error():
+        raise RuntimeError(str(reply.error.reason))
+    record: Any = reply.content.config_records.get(SUMS)
+    if record is None:
+        raise ValueError("it has sent no sums: it must run client_app")
+    _merge(learner, record["file"])
+    return int(record["num-examples"])
+
+
+def _take_mean(learner: Learner, reply: Message, n_nodes: int) -> None:
+    """Adds the sum over nodes, n_nodes times the mean that a SecureGrid gives."""
+    arrays = reply.content.array_records[SUMS]
+    parts = [np.rint(arrays[name].numpy() * n_nodes).astype(np.int64) for name in sums.Sums._fields]
+    one = Learner(learner.model, classes=learner.classes, statistics_only=True)
+    one.add(tuple(np.zeros((1, *info.shape[1:]), numpy_dtype(info.dtype)) for info in learner.model.inputs), learner.classes[:1])
+    _merge(learner, sums.to_file(sums.of_digits(parts, len(learner.classes)), _file_of(one)))
 
 
 def rounds_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], classes: Sequence[str],
@@ -99,8 +130,9 @@ def rounds_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], c
     numbers that it is sent, on all its examples, and answers with the new ones and metrics num-examples and train-loss;
     asked to evaluate, with num-examples, accuracy and loss.
     options: those of topwork.Trainer, such as n_epochs (of a round), learning_rate, optimizer ("adam", default, or
-    "sgd", "adamw") and cache_path, where a node keeps its features from round to round; and `mods`, as in client_app."""
-    mods = options.pop("mods", None)
+    "sgd", "adamw"; nodes that know few of the classes need "sgd") and cache_path, where a node keeps its features from round
+    to round; `secure` and `mods`, as in client_app."""
+    secure, mods = options.pop("secure", False), options.pop("mods", None)
     app = ClientApp()
 
     def given(message: Message, context: Any) -> tuple[Trainer, Any, Any]:
@@ -122,7 +154,7 @@ def rounds_app(model: Model, load: Callable[[Any], tuple[Any, Sequence[Any]]], c
         metrics = MetricRecord({"num-examples": len(y), "accuracy": float(judged["accuracy"]), "loss": float(judged["loss"])})
         return Message(RecordDict({"metrics": metrics}), reply_to=message)
 
-    app.train(mods=mods)(train)
+    app.train(mods=node_mods(mods) if secure else mods)(train)
     app.evaluate()(evaluate)
     return app
 

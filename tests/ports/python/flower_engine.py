@@ -90,7 +90,10 @@ def free_port():
 
 def text_of(values):
     """A table of settings as Flower's command line takes it."""
-    return " ".join(f'{key}="{value}"' if isinstance(value, (str, os.PathLike)) else f"{key}={value}" for key, value in values.items())
+    def one(value):
+        return f'"{value}"' if isinstance(value, (str, os.PathLike)) else str(value).lower()
+
+    return " ".join(f"{key}={one(value)}" for key, value in values.items())
 
 
 class Process:

@@ -32,3 +32,13 @@ def test_killed_nodes_are_left_out(tmp_path):
         run.wait_for("2 results and 1 failures", "is written")
     # The classes that only the killed node knew are forgotten.
     assert accuracy(topwork.Model.open(tmp_path / "rounds.tflite")) > 0.6
+
+
+def test_a_killed_node_does_not_stop_secure_aggregation(tmp_path):
+    """It has shared its keys, and is killed when it is asked for its masked numbers."""
+    with Engine(tmp_path) as engine:
+        nodes = [engine.add_node(**{"partition-id": i, "num-partitions": 4}) for i in range(4)]
+        run = engine.run(output=tmp_path / "sums.tflite", penalty=1.0, secure=True)
+        kill_at_work(nodes[2], 3)
+        run.wait_for("450 examples of 3 nodes", "is written")
+    same_scores(tmp_path / "sums.tflite", central(np.concatenate([share(0, 4), share(1, 4), share(3, 4)])))

@@ -14,9 +14,10 @@ app = ClientApp()
 
 def node(context: Any) -> ClientApp:
     config = context.run_config
+    secure = bool(config["secure"])
     if config["method"] == "single":
-        return topwork.flower.client_app(examples.model(context), examples.load, penalty=float(config["penalty"]))
-    return topwork.flower.rounds_app(examples.model(context), examples.load, examples.classes(context), n_threads=1,
+        return topwork.flower.client_app(examples.model(context), examples.load, penalty=float(config["penalty"]), secure=secure)
+    return topwork.flower.rounds_app(examples.model(context), examples.load, examples.classes(context), n_threads=1, secure=secure,
                                      n_epochs=int(config["epochs"]), optimizer=str(config["optimizer"]),
                                      learning_rate=float(config["learning-rate"]))
 

@@ -20,11 +20,13 @@ def main(grid: Any, context: Any) -> None:
     config = context.run_config
     model, classes, method = examples.model(context), examples.classes(context), str(config["method"])
     timeout = float(config["timeout"])
+    if config["secure"]:
+        grid = topwork.flower.SecureGrid(grid)
     if method == "single":
         result = topwork.flower.single_round(grid, model, classes, timeout=timeout, penalty=float(config["penalty"]))
         for node, reason in result.failed.items():
             logging.warning("node %s is left out: %s", node, reason)
-        logging.warning("%d examples of %d nodes", sum(result.counts.values()), len(result.counts))
+        logging.warning("%d examples of %d nodes", result.learner.info["n_examples"], len(result.counts))
         made = result.learner.export()
     elif method in STRATEGIES:
         start = topwork.flower.initial_arrays(model, classes)
