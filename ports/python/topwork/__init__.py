@@ -14,7 +14,7 @@ from __future__ import annotations
 from . import errors
 from ._core import Model, TensorInfo, devices, merge_heads, version
 from .errors import Error
-from .features import Features
+from .features import Features, Scores
 from .heads import head_model, read_head, with_head
 from .learner import Learner, embedding_model
 from .quantizer import Quantized, quantize
@@ -22,7 +22,7 @@ from .session import Session
 from .trainer import Trainer
 
 __version__ = version()
-__all__ = ["Error", "Features", "Learner", "Model", "Quantized", "Session", "TensorInfo", "Trainer", "__version__", "devices",
+__all__ = ["Error", "Features", "Learner", "Model", "Quantized", "Scores", "Session", "TensorInfo", "Trainer", "__version__", "devices",
            "embedding_model", "errors", "head_model", "merge_heads", "quantize", "read_head", "with_head"]
 
 

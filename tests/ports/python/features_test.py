@@ -1,11 +1,10 @@
-"""topwork.Features are what a trainer trains on; topwork.ray computes them in actors."""
+"""topwork.Features are what a trainer trains on, topwork.Scores what a model answers."""
 import pathlib
 
 import numpy as np
 import pytest
 
 import topwork
-import topwork.ray
 from topwork import errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -42,17 +41,11 @@ def test_errors():
         topwork.Features(DIGITS)(np.zeros((2, 7, 7, 1), np.float32))
 
 
-def test_ray_actors():
-    ray = pytest.importorskip("ray", reason="ray is not installed")
-    pytest.importorskip("ray.data", reason="ray.data is not installed")
-    x, y = digits("test", 70)
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        dataset = ray.data.from_items([{"image": picture, "label": int(label)} for picture, label in zip(x, y)])
-        rows = topwork.ray.features(dataset, topwork.Model.open(DIGITS), n_actors=2, batch_size=16).take_all()
-    finally:
-        ray.shutdown()
-    found = sorted((row["label"], *row["features"].tolist()) for row in rows)
-    expected = sorted((int(label), *row.tolist()) for label, row in zip(y, topwork.Features(DIGITS)(x)))
-    assert all("image" not in row for row in rows)
-    assert found == expected
+def test_scores_are_the_models_answers():
+    x, _ = digits("test", 40)
+    scores = topwork.Scores(DIGITS)
+    session = topwork.Session(DIGITS)
+    assert scores.n_outputs == 10
+    np.testing.assert_allclose(scores(x), [session.run(row[None])[0][0] for row in x], atol=1e-6)
+    small = topwork.quantize(DIGITS, "int8", x).model
+    assert np.abs(topwork.Scores(small)(x) - scores(x)).mean() < 0.02

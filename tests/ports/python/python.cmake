@@ -8,11 +8,14 @@ foreach(part IN ITEMS docs session trainer learner quantizer features sounds hea
   tw_script_test(python_${part} port ports/python/run_test.py "${python}" ${part}_test.py)
   set_tests_properties(port.python_${part} PROPERTIES FIXTURES_REQUIRED python_package TIMEOUT 1200)
 endforeach()
+tw_script_test(python_ray port ports/python/run_test.py "${ray_python}" ray_test.py)
+set_tests_properties(port.python_ray PROPERTIES FIXTURES_REQUIRED python_package TIMEOUT 1200)
 if(TOPWORK_LONG_TESTS)
   # Flower waits for a minute before it takes a node for dead; its simulation is by Ray (toolchains/install-deps.sh ray).
   tw_script_test(python_flower_killed port ports/python/run_test.py "${python}" flower_killed_test.py)
   tw_script_test(python_flower_simulation port ports/python/run_test.py "${ray_python}" flower_simulation_test.py)
-  set_tests_properties(port.python_flower_killed port.python_flower_simulation PROPERTIES
+  tw_script_test(python_ray_killed port ports/python/run_test.py "${ray_python}" ray_killed_test.py)
+  set_tests_properties(port.python_flower_killed port.python_flower_simulation port.python_ray_killed PROPERTIES
     FIXTURES_REQUIRED python_package TIMEOUT 3600)
   # Wheels by zig: each compiles the library; the first makes the types that the others take.
   foreach(machine IN ITEMS x86_64 aarch64 armv7l)
