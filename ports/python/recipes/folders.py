@@ -38,14 +38,25 @@ def fitted(picture: Any, model: topwork.Model) -> Any:
     return picture.convert("RGB" if shape[3] == 3 else "L").resize((shape[2], shape[1]), Image.Resampling.BILINEAR)
 
 
-def pictures(folder: pathlib.Path, model: topwork.Model) -> tuple[list[Any], list[str]]:
+class Pictures:
+    """Pictures of files as the model takes them. Each is opened as it is read, so that memory holds one at a time."""
+
+    def __init__(self, paths: list[pathlib.Path], model: topwork.Model) -> None:
+        self._paths = paths
+        self._model = model
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, index: int) -> Any:
+        with Image.open(self._paths[index]) as picture:
+            return fitted(picture, self._model)
+
+
+def pictures(folder: pathlib.Path, model: topwork.Model) -> tuple[Pictures, list[str]]:
     """All pictures of `files` as the model takes them, and the name of each one's class."""
-    found, names = [], []
-    for path in files(folder):
-        with Image.open(path) as picture:
-            found.append(fitted(picture, model))
-        names.append(path.relative_to(folder).parts[0])
-    return found, names
+    paths = files(folder)
+    return Pictures(paths, model), [path.relative_to(folder).parts[0] for path in paths]
 
 
 def scale_of(model: topwork.Model, mean: Optional[float], std: Optional[float]) -> tuple[list[float], list[float]]:

@@ -12,21 +12,19 @@ import argparse
 import pathlib
 from typing import Any
 
-import numpy as np
-
 import folders
 import topwork
 
 SIDE = 224  # of the pictures that Frigate gives a custom model
 
 
-def calibration(pictures: list[Any], n: int, scale: tuple[list[float], list[float]]) -> np.ndarray[Any, Any]:
-    """Inputs [n, 224, 224, 3] float32 from pictures evenly over all classes. The first has a black and a white pixel, so
-    that the range of the input is that of all bytes, and byte b stands for pixel b."""
-    step = max(1, len(pictures) // n)
-    pixels = np.stack([np.asarray(picture, np.float32) for picture in pictures[::step][:n]])
-    pixels[0, 0, 0], pixels[0, 0, 1] = 0, 255
-    return (pixels - np.float32(scale[0])) / np.float32(scale[1])
+def calibration(pictures: folders.Pictures, n: int) -> list[Any]:
+    """n pictures evenly over all classes. The first gets a black and a white pixel, so that the range of the input is that
+    of all bytes, and byte b stands for pixel b."""
+    chosen = [pictures[i] for i in range(0, len(pictures), max(1, len(pictures) // n))][:n]
+    chosen[0].putpixel((0, 0), (0, 0, 0))
+    chosen[0].putpixel((1, 0), (255, 255, 255))
+    return chosen
 
 
 def main() -> None:
@@ -50,7 +48,7 @@ def main() -> None:
     print(f"{len(pictures)} pictures, {len(trainer.classes_)} classes; "
           f"right on pictures left out: {trainer.evaluate()['accuracy']:.1%}")
 
-    made = topwork.quantize(trainer.export(), "int8", calibration(pictures, options.calibrate, scale), io="uint8")
+    made = topwork.quantize(trainer.export(), "int8", calibration(pictures, options.calibrate), io="uint8")
     for index, name, reason in made.float_operators:
         print(f"stays float: operator {index} {name}, {reason}")
     options.output.mkdir(parents=True, exist_ok=True)

@@ -45,12 +45,13 @@ PyLearner* Create(const PyModel& model, nb::dict trainer_options,
   return self.release();
 }
 
-void Add(PyLearner& self, const std::vector<ConstArray>& arrays, Labels labels, Groups groups,
+void Add(PyLearner& self, const Sources& sources, Labels labels, Groups groups,
          const std::vector<std::string>& ids) {
-  Examples examples(self.Inputs(), arrays);
+  Examples examples(self.Inputs(), sources);
   examples.SetLabels(labels, {}, groups);
   examples.SetIds(ids);
-  self.Run([&](tw_learner* learner) { return tw_learner_add(learner, &examples.c); });
+  examples.During(
+      [&] { self.Run([&](tw_learner* learner) { return tw_learner_add(learner, &examples.c); }); });
 }
 
 // The examples of these ids and groups; label: the class that they get, or they are removed.
@@ -82,11 +83,13 @@ int64_t Merge(PyLearner& self, const std::string& path) {
   return n_same;
 }
 
-void Predict(PyLearner& self, const std::vector<ConstArray>& arrays,
+void Predict(PyLearner& self, const Sources& sources,
              nb::ndarray<float, nb::c_contig, nb::ndim<2>, nb::device::cpu> scores) {
-  Examples examples(self.Inputs(), arrays);
-  self.Run([&](tw_learner* learner) {
-    return tw_learner_predict(learner, &examples.c, scores.data(), scores.size());
+  Examples examples(self.Inputs(), sources);
+  examples.During([&] {
+    self.Run([&](tw_learner* learner) {
+      return tw_learner_predict(learner, &examples.c, scores.data(), scores.size());
+    });
   });
 }
 
@@ -136,12 +139,11 @@ void BindLearner(nb::module_& m) {
             return ReadInfo([&](tw_tensor_info* info) { return self.Inputs()(index, info); });
           },
           nb::arg("index"))
-      .def("add", &Add, nb::arg("arrays"), nb::arg("labels"), nb::arg("groups").none(),
+      .def("add", &Add, nb::arg("sources"), nb::arg("labels"), nb::arg("groups").none(),
            nb::arg("ids"),
-           nb::sig(
-               "def add(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]], "
-               "labels: numpy.typing.NDArray[typing.Any], "
-               "groups: numpy.typing.NDArray[typing.Any] | None, ids: list[str]) -> None"))
+           nb::sig("def add(self, sources: collections.abc.Sequence[typing.Any], "
+                   "labels: numpy.typing.NDArray[typing.Any], "
+                   "groups: numpy.typing.NDArray[typing.Any] | None, ids: list[str]) -> None"))
       .def("change", &Change, nb::arg("ids"), nb::arg("groups"), nb::arg("label").none())
       .def("set_classes", &SetClasses, nb::arg("names"))
       .def("merge", &Merge, nb::arg("path"))
@@ -151,11 +153,9 @@ void BindLearner(nb::module_& m) {
             Check(tw_learner_save(self.learner.get(), path.c_str(), statistics_only));
           },
           nb::arg("path"), nb::arg("statistics_only"))
-      .def(
-          "predict", &Predict, nb::arg("arrays"), nb::arg("scores"),
-          nb::sig(
-              "def predict(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]], "
-              "scores: numpy.typing.NDArray[numpy.float32]) -> None"))
+      .def("predict", &Predict, nb::arg("sources"), nb::arg("scores"),
+           nb::sig("def predict(self, sources: collections.abc.Sequence[typing.Any], "
+                   "scores: numpy.typing.NDArray[numpy.float32]) -> None"))
       .def("export", &Export, nb::rv_policy::take_ownership)
       .def("info", &Info, nb::sig("def info(self) -> dict[str, typing.Any]"))
       .def("cancel", [](PyLearner& self) { Check(tw_learner_cancel(self.learner.get())); });

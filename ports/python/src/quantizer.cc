@@ -33,10 +33,12 @@ PyQuantizer* Create(const PyModel& model, int target, int io, int64_t min_elemen
   return self.release();
 }
 
-void Add(PyQuantizer& self, const std::vector<ConstArray>& arrays, nb::object progress) {
-  Examples examples(self.Inputs(), arrays);
+void Add(PyQuantizer& self, const Sources& sources, nb::object progress) {
+  Examples examples(self.Inputs(), sources);
   examples.SetProgress(progress);
-  self.Run([&](tw_quantizer* it) { return tw_quantizer_add_examples(it, &examples.c); });
+  examples.During([&] {
+    self.Run([&](tw_quantizer* it) { return tw_quantizer_add_examples(it, &examples.c); });
+  });
 }
 
 nb::tuple Export(PyQuantizer& self) {
@@ -67,10 +69,9 @@ void BindQuantizer(nb::module_& m) {
             return ReadInfo([&](tw_tensor_info* info) { return self.Inputs()(index, info); });
           },
           nb::arg("index"))
-      .def("add", &Add, nb::arg("arrays"), nb::arg("progress").none(),
-           nb::sig(
-               "def add(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]], "
-               "progress: collections.abc.Callable[[int, int], object] | None) -> None"))
+      .def("add", &Add, nb::arg("sources"), nb::arg("progress").none(),
+           nb::sig("def add(self, sources: collections.abc.Sequence[typing.Any], "
+                   "progress: collections.abc.Callable[[int, int], object] | None) -> None"))
       .def("export", &Export,
            nb::sig("def export(self) -> tuple[Model, int, int, int, list[tuple[int, str, str]]]"));
 }

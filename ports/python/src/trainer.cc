@@ -48,12 +48,14 @@ PyTrainer* Create(const PyModel& model, nb::dict options,
   return self.release();
 }
 
-void Add(PyTrainer& self, const std::vector<ConstArray>& arrays, Labels labels, Targets targets,
-         Groups groups, nb::object progress) {
-  Examples examples(self.Inputs(), arrays);
+void Add(PyTrainer& self, const Sources& sources, Labels labels, Targets targets, Groups groups,
+         nb::object progress) {
+  Examples examples(self.Inputs(), sources);
   examples.SetLabels(labels, targets, groups);
   examples.SetProgress(progress);
-  self.Run([&](tw_trainer* trainer) { return tw_trainer_add_examples(trainer, &examples.c); });
+  examples.During([&] {
+    self.Run([&](tw_trainer* trainer) { return tw_trainer_add_examples(trainer, &examples.c); });
+  });
 }
 
 int32_t OnEpoch(void* user_data, const tw_trainer_progress* progress) {
@@ -94,11 +96,13 @@ bool Fit(PyTrainer& self, int n_epochs, int max_epochs, double max_seconds, nb::
   return is_finished != 0;
 }
 
-void Predict(PyTrainer& self, const std::vector<ConstArray>& arrays,
+void Predict(PyTrainer& self, const Sources& sources,
              nb::ndarray<float, nb::c_contig, nb::ndim<2>, nb::device::cpu> scores) {
-  Examples examples(self.Inputs(), arrays);
-  self.Run([&](tw_trainer* trainer) {
-    return tw_trainer_predict(trainer, &examples.c, scores.data(), scores.size());
+  Examples examples(self.Inputs(), sources);
+  examples.During([&] {
+    self.Run([&](tw_trainer* trainer) {
+      return tw_trainer_predict(trainer, &examples.c, scores.data(), scores.size());
+    });
   });
 }
 
@@ -148,14 +152,16 @@ nb::object DictOf(const tw_evaluation& evaluation) {
   return dict;
 }
 
-nb::object Evaluate(PyTrainer& self, std::optional<std::vector<ConstArray>> arrays, Labels labels,
-                    Targets targets, int n_worst) {
-  Examples examples(self.Inputs(), arrays ? *arrays : std::vector<ConstArray>());
-  if (arrays) examples.SetLabels(labels, targets, {});
+nb::object Evaluate(PyTrainer& self, std::optional<Sources> sources, Labels labels, Targets targets,
+                    int n_worst) {
+  Examples examples(self.Inputs(), sources ? *sources : Sources());
+  if (sources) examples.SetLabels(labels, targets, {});
   tw_evaluation evaluation = {};
   evaluation.struct_size = sizeof(evaluation);
-  self.Run([&](tw_trainer* trainer) {
-    return tw_trainer_evaluate(trainer, arrays ? &examples.c : nullptr, n_worst, &evaluation);
+  examples.During([&] {
+    self.Run([&](tw_trainer* trainer) {
+      return tw_trainer_evaluate(trainer, sources ? &examples.c : nullptr, n_worst, &evaluation);
+    });
   });
   return DictOf(evaluation);
 }
@@ -296,10 +302,10 @@ void BindTrainer(nb::module_& m) {
           },
           nb::arg("index"))
       .def(
-          "add", &Add, nb::arg("arrays"), nb::arg("labels").none(), nb::arg("targets").none(),
+          "add", &Add, nb::arg("sources"), nb::arg("labels").none(), nb::arg("targets").none(),
           nb::arg("groups").none(), nb::arg("progress").none(),
           nb::sig(
-              "def add(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]], "
+              "def add(self, sources: collections.abc.Sequence[typing.Any], "
               "labels: numpy.typing.NDArray[typing.Any] | None, "
               "targets: numpy.typing.NDArray[typing.Any] | None, groups: numpy.typing.NDArray[typing.Any] | None, "
               "progress: collections.abc.Callable[[int, int], typing.Any] | None) -> None"))
@@ -309,17 +315,15 @@ void BindTrainer(nb::module_& m) {
           nb::sig(
               "def fit(self, n_epochs: int, max_epochs: int, max_seconds: float, "
               "progress: collections.abc.Callable[[dict[str, typing.Any]], typing.Any] | None) -> bool"))
-      .def(
-          "predict", &Predict, nb::arg("arrays"), nb::arg("scores"),
-          nb::sig(
-              "def predict(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]], "
-              "scores: numpy.typing.NDArray[numpy.float32]) -> None"))
+      .def("predict", &Predict, nb::arg("sources"), nb::arg("scores"),
+           nb::sig("def predict(self, sources: collections.abc.Sequence[typing.Any], "
+                   "scores: numpy.typing.NDArray[numpy.float32]) -> None"))
       .def("cancel", [](PyTrainer& self) { Check(tw_trainer_cancel(self.trainer.get())); })
       .def(
-          "evaluate", &Evaluate, nb::arg("arrays").none(), nb::arg("labels").none(),
+          "evaluate", &Evaluate, nb::arg("sources").none(), nb::arg("labels").none(),
           nb::arg("targets").none(), nb::arg("n_worst"),
           nb::sig(
-              "def evaluate(self, arrays: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]] | None, "
+              "def evaluate(self, sources: collections.abc.Sequence[typing.Any] | None, "
               "labels: numpy.typing.NDArray[typing.Any] | None, "
               "targets: numpy.typing.NDArray[typing.Any] | None, n_worst: int) -> dict[str, typing.Any]"))
       .def("audit", &Audit, nb::arg("n_neighbours"),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Model
-from .pictures import examples
+from .pictures import source
 from .tflite import Interpreter
 
 Scale = Optional[tuple[Sequence[float], Sequence[float]]]
@@ -37,13 +37,13 @@ class _Rows:
         raise NotImplementedError
 
     def __call__(self, X: Any) -> NDArray[np.float32]:
-        array = examples(X, self.model.inputs[0], self._scale)
+        array = source(X, self.model.inputs[0], self._scale)
         rows = np.empty((len(array), self._width), np.float32)
         scale, zero = self._tensor["quantization"]
         with self._lock:
             index = self._run.get_input_details()[0]["index"]
             for i in range(len(array)):
-                self._run.set_tensor(index, array[i:i + 1])
+                self._run.set_tensor(index, array[i][None])
                 self._run.invoke()
                 row = self._run.get_tensor(self._tensor["index"]).reshape(-1).astype(np.float32)
                 rows[i] = (row - zero) * scale if scale else row

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import _core, targets
 from ._core import Model
 from .flat import dense_model
-from .pictures import examples
+from .pictures import source
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -64,11 +64,11 @@ class Learner:
         names: list[str] = self.info["class_names"]
         return names
 
-    def _arrays(self, X: Any) -> list[NDArray[Any]]:
+    def _arrays(self, X: Any) -> list[Any]:
         parts = X if isinstance(X, tuple) else (X,)
         if len(parts) != len(self._infos):
             raise ValueError(f"the model has {len(self._infos)} inputs: X must be a tuple of as many arrays")
-        return [examples(targets.check_examples(self, part), info, self._scale) for part, info in zip(parts, self._infos)]
+        return [source(targets.check_examples(self, part), info, self._scale) for part, info in zip(parts, self._infos)]
 
     def add(self, X: Any, y: Sequence[Any], ids: Optional[Iterable[str]] = None, groups: Any = None) -> None:
         """Learns examples [n, ...] of classes y (names, or numbers as names). ids: a text for each, by which it can be

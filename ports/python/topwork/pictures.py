@@ -1,7 +1,7 @@
 """Makes inputs of a model from what users have: arrays of any size, pictures of PIL, rows of numbers."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,29 @@ Scale = Optional[Tuple[Sequence[float], Sequence[float]]]
 def is_picture(value: Any) -> bool:
     """Whether the value is a picture of PIL (or of a class with the same methods)."""
     return hasattr(value, "resize") and hasattr(value, "convert") and hasattr(value, "getbands")
+
+
+def are_pictures(values: Any) -> bool:
+    """Whether these are pictures of PIL: a list, or another sequence (not a tuple), which may open each one as it is read."""
+    if isinstance(values, list):
+        return bool(values) and all(is_picture(value) for value in values)
+    is_other = isinstance(values, (tuple, str, dict)) or hasattr(values, "shape") or not hasattr(values, "__getitem__")
+    return not is_other and hasattr(values, "__len__") and len(values) > 0 and is_picture(values[0])
+
+
+class Lazy:
+    """Examples that are made one by one, as they are read: all at once, as numbers, would take four times the memory of
+    their pixels and more."""
+
+    def __init__(self, n: int, make: Callable[[int], NDArray[Any]]) -> None:
+        self._n = n
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, index: int) -> NDArray[Any]:
+        return self._make(index)
 
 
 def _pixels(picture: Any, info: TensorInfo) -> NDArray[Any]:
@@ -48,22 +71,36 @@ def scaled(pixels: NDArray[Any], info: TensorInfo, scale: Scale) -> NDArray[Any]
     return np.clip(stored, limits.min, limits.max).astype(dtype)
 
 
-def examples(values: Any, info: TensorInfo, scale: Scale) -> NDArray[Any]:
+def source(values: Any, info: TensorInfo, scale: Scale) -> Union[NDArray[Any], Lazy]:
     """Examples [n, ...] of an input, from an array of n examples or a sequence of n pictures. Rows of as many numbers as
-    the input has are shaped as the input is; float64 becomes float32. Pixels (uint8 for a float input) are scaled."""
-    if isinstance(values, (list, tuple)) and values and all(is_picture(value) for value in values):
-        return scaled(np.stack([_pixels(value, info) for value in values]), info, scale)
+    the input has are shaped as the input is; float64 becomes float32. Pictures, and pixels (uint8 for a float input),
+    are scaled when they are read."""
+    if isinstance(values, tuple):
+        values = list(values)
+    if are_pictures(values):
+        return Lazy(len(values), lambda index: scaled(_pixels(values[index], info), info, scale))
     array = from_any(values)
     dtype = numpy_dtype(info.dtype)
     if array.dtype == np.uint8 and dtype == np.float32 and array.ndim == len(info.shape):
-        array = scaled(array, info, scale)
+        shaped = _shaped(array, info)
+        return Lazy(len(shaped), lambda index: scaled(shaped[index], info, scale))
     if array.dtype != dtype:
         if not np.can_cast(array.dtype, dtype, casting="same_kind"):
             raise TypeError(f"'{info.name}' holds {info.dtype}, and {array.dtype} does not fit: convert it")
         array = array.astype(dtype)
+    return np.require(_shaped(array, info), requirements=["C", "ALIGNED"])
+
+
+def examples(values: Any, info: TensorInfo, scale: Scale) -> NDArray[Any]:
+    """What `source` gives, as one array."""
+    given = source(values, info, scale)
+    return given if isinstance(given, np.ndarray) else np.stack([given[i] for i in range(len(given))])
+
+
+def _shaped(array: NDArray[Any], info: TensorInfo) -> NDArray[Any]:
     n = array.shape[0] if array.ndim else 0
-    if array.shape[1:] != info.shape[1:]:
-        if n == 0 or array.size != n * int(np.prod(info.shape)):
-            raise ValueError(f"an example has shape {array.shape[1:]}, the model's input '{info.name}' {info.shape[1:]}")
-        array = array.reshape(n, *info.shape[1:])
-    return np.require(array, requirements=["C", "ALIGNED"])
+    if array.shape[1:] == info.shape[1:]:
+        return array
+    if n == 0 or array.size != n * int(np.prod(info.shape)):
+        raise ValueError(f"an example has shape {array.shape[1:]}, the model's input '{info.name}' {info.shape[1:]}")
+    return array.reshape(n, *info.shape[1:])

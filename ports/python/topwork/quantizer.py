@@ -4,11 +4,9 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple, Union
 
-import numpy as np
-
 from . import _core
 from ._core import Model
-from .pictures import examples
+from .pictures import source
 from .progress import Progress
 
 _TARGETS = {"dynamic": 0, "fp16": 1, "int8": 2}  # TW_QUANTIZE_*
@@ -32,7 +30,8 @@ def quantize(model: Union[Model, str, bytes, "os.PathLike[str]"], to: str = "int
     to : "int8" (weights and activations; what has no integer form stays float), "dynamic" (int8 weights, float
         activations) or "fp16" (float16 weights).
     X : "int8" only: examples to take the ranges of the activations from, some 100 of what the model will see. [n, ...]
-        as the model's input without its batch, or n pictures of PIL; for models of several inputs a tuple of such arrays.
+        as the model's input without its batch, or n pictures of PIL (a list, or a sequence that opens each as it is read);
+        for models of several inputs a tuple of such arrays.
     io : "int8" only: type of inputs and outputs, "float32", "int8" or "uint8" (the scale of int8, zero point 128 higher).
     percentile : "int8" only: cut off each activation's values beyond this percentile of an example, in (50, 100].
     min_elements : "dynamic" only: weights of fewer elements stay float.
@@ -59,8 +58,8 @@ def quantize(model: Union[Model, str, bytes, "os.PathLike[str]"], to: str = "int
         parts = X if isinstance(X, tuple) else (X,)
         if len(parts) != len(model.inputs):
             raise ValueError(f"the model has {len(model.inputs)} inputs: X must be a tuple of as many arrays")
-        arrays = [examples(part, core.input(i), model.input_scale) for i, part in enumerate(parts)]
-        if any(np.shape(array)[0] != len(arrays[0]) for array in arrays):
+        arrays = [source(part, core.input(i), model.input_scale) for i, part in enumerate(parts)]
+        if any(len(array) != len(arrays[0]) for array in arrays):
             raise ValueError("the arrays of X hold different numbers of examples")
         with Progress(progress, "ranges") as shown:
             core.add(arrays, shown.of_examples)

@@ -6,12 +6,12 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from .pictures import is_picture
+from .pictures import are_pictures
 
 
 def check_examples(trainer: Any, X: Any) -> Any:
     """X as arrays of finite numbers; pictures and tuples of arrays pass as they are."""
-    if isinstance(X, tuple) or (isinstance(X, list) and X and all(is_picture(value) for value in X)):
+    if isinstance(X, tuple) or are_pictures(X):
         return X
     if hasattr(X, "toarray"):
         raise TypeError("sparse data is not supported: pass a dense array, X.toarray()")

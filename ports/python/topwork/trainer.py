@@ -12,7 +12,7 @@ from ._core import Model
 from .estimator import BaseEstimator, NotFittedError, tags_of
 from .flat import dense_model
 from .heads import ENDS
-from .pictures import examples
+from .pictures import source
 from .progress import Progress
 from .report import html_of
 
@@ -96,7 +96,8 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         """Trains on examples from the start.
 
         X : [n, ...] as the model's input without its batch, n pictures of PIL, or [n, numbers of an example]. For
-            models of several inputs a tuple of such arrays.
+            models of several inputs a tuple of such arrays. Pictures may come in a sequence of the caller's (with
+            __len__ and __getitem__) that opens each one as it is read: memory then holds one at a time.
         y : [n] labels (numbers or strings), or targets as `loss` says.
         groups : [n] integers from 0 on, or None. Examples of one group (a camera, a burst) are split together.
         """
@@ -238,7 +239,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         self._core = _core.Trainer.create(model, self._options(n_outputs), names)
         self._infos = [self._core.input(i) for i in range(self._core.info()["n_inputs"])]
         if not isinstance(X, tuple):
-            self.n_features_in_ = int(np.prod(X.shape[1:])) if isinstance(X, np.ndarray) else self._infos[0].nbytes
+            self.n_features_in_ = int(np.prod(X.shape[1:] if isinstance(X, np.ndarray) else self._infos[0].shape))
         self.history_: list[dict[str, Any]] = []
 
     def _opened(self, X: Any, n_outputs: int) -> Model:
@@ -280,11 +281,11 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
             return targets.positions(y, self.classes_), None
         return None, np.require(y.reshape(len(y), -1), np.float32, ["C"])
 
-    def _arrays(self, X: Any) -> list[NDArray[Any]]:
+    def _arrays(self, X: Any) -> list[Any]:
         parts = X if isinstance(X, tuple) else (X,)
         if len(parts) != len(self._infos):
             raise ValueError(f"the model has {len(self._infos)} inputs: X must be a tuple of as many arrays")
-        return [examples(part, info, self._scale) for part, info in zip(parts, self._infos)]
+        return [source(part, info, self._scale) for part, info in zip(parts, self._infos)]
 
     def _add(self, X: Any, y: NDArray[Any], groups: Any) -> None:
         labels, numbers = self._encoded(y)

@@ -159,6 +159,42 @@ def test_pictures_of_pil():
     assert trainer.predict([colour]).shape == (1,)
 
 
+class Opened:
+    """Pictures that are opened one by one; the one of index `broken` cannot be."""
+
+    def __init__(self, pictures, broken=-1):
+        self.pictures, self.broken, self.n_opened = pictures, broken, 0
+
+    def __len__(self):
+        return len(self.pictures)
+
+    def __getitem__(self, index):
+        if index == self.broken:
+            raise OSError("picture 7 is cut off")
+        self.n_opened += 1
+        return self.pictures[index]
+
+
+def test_pictures_are_opened_one_by_one():
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    images, labels = strokes()
+    pil = [image.fromarray(one[:, :, 0]).resize((8, 8)) for one in (images * 255).astype(np.uint8)]
+    opened = Opened(pil)
+    trainer = topwork.Trainer(DIGITS, input_scale=([0.0], [255.0])).fit(opened, labels)
+    assert opened.n_opened <= len(pil) + 3  # the first is looked at, too
+    same = topwork.Trainer(DIGITS, input_scale=([0.0], [255.0])).fit(pil, labels)
+    np.testing.assert_array_equal(trainer.predict_proba(Opened(pil)), same.predict_proba(pil))
+    assert trainer.n_features_in_ == same.n_features_in_ == 64
+    n_examples = trainer.info["n_examples"]
+    with pytest.raises(OSError, match="picture 7 is cut off"):
+        trainer.partial_fit(Opened(pil, broken=7), labels)
+    with pytest.raises(OSError, match="picture 7 is cut off"):
+        trainer.predict(Opened(pil, broken=7))
+    assert trainer.info["n_examples"] == n_examples
+    with pytest.raises(OSError, match="picture 7 is cut off"):
+        topwork.quantize(trainer.export(), "int8", Opened(pil, broken=7))
+
+
 def test_pickle_keeps_the_answers():
     X, y = blobs()
     for options, target in (({}, y), ({"loss": "mse"}, y.astype(float)), ({"n_hidden": 8, "optimizer": "adam"}, y)):
