@@ -192,6 +192,15 @@ void BindModel(nb::module_& m) {
           "A model never changes: its copy is itself.")
       .def("__repr__", &Repr);
   m.def(
+      "file_of",
+      [](nb::handle model) {
+        tw_model_info info = InfoOf(nb::cast<const PyModel&>(model));
+        size_t shape[1] = {info.data_bytes};
+        return nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>>(info.data, 1, shape, model);
+      },
+      nb::arg("model"), nb::sig("def file_of(model: Model) -> numpy.typing.NDArray[numpy.uint8]"),
+      "The .tflite file where it lies in memory, read-only; the array keeps the model alive.");
+  m.def(
       "merge_heads", &MergeHeads, nb::arg("models"), nb::rv_policy::take_ownership,
       "One model of two or more that share a backbone: models[0] with the head of output 0 of each other one as a "
       "further output 'scores_2', 'scores_3', ... Raises FailedPreconditionError if the backbones differ.");

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Model
+from .modelfile import ModelFile
 from .pictures import source
-from .tflite import Interpreter
+from .session import Session
 
 Scale = Optional[tuple[Sequence[float], Sequence[float]]]
 
@@ -23,29 +24,25 @@ class _Rows:
         if len(self.model.inputs) != 1:
             raise ValueError(f"the model has {len(self.model.inputs)} inputs: {type(self).__name__} takes models of one")
         self._scale = input_scale or self.model.input_scale
-        name = self._name()
-        self._run = Interpreter(model_content=bytes(self.model), num_threads=n_threads or None,
-                                experimental_preserve_all_tensors=name is not None)
-        self._run.allocate_tensors()
-        self._tensor = self._run.get_output_details()[0] if name is None else next(
-            detail for detail in self._run.get_tensor_details() if detail["name"] == name)
-        self._width = int(np.prod(self._tensor["shape"]))
+        file = ModelFile(self.model)
+        tensor = self._tensor(file.subgraphs[0])
+        # What only later operators need is neither run nor kept in memory.
+        self._session = Session(Model.from_bytes(file.with_outputs([tensor.index])), n_threads=n_threads, device="cpu")
+        self._quantization = tensor.details(tensor.shape)["quantization"]
+        self._width = int(np.prod(self._session.outputs[0].shape))
         self._lock = threading.Lock()
 
-    def _name(self) -> Optional[str]:
-        """Of the tensor; None: the model's first output."""
+    def _tensor(self, graph: Any) -> Any:
+        """The tensor that it gives, of those of the main subgraph."""
         raise NotImplementedError
 
     def __call__(self, X: Any) -> NDArray[np.float32]:
         array = source(X, self.model.inputs[0], self._scale)
         rows = np.empty((len(array), self._width), np.float32)
-        scale, zero = self._tensor["quantization"]
+        scale, zero = self._quantization
         with self._lock:
-            index = self._run.get_input_details()[0]["index"]
             for i in range(len(array)):
-                self._run.set_tensor(index, array[i][None])
-                self._run.invoke()
-                row = self._run.get_tensor(self._tensor["index"]).reshape(-1).astype(np.float32)
+                row = self._session.run(array[i][None])[0].reshape(-1).astype(np.float32)
                 rows[i] = (row - zero) * scale if scale else row
         return rows
 
@@ -71,8 +68,9 @@ class Features(_Rows):
         super().__init__(model, n_threads, input_scale)
         self.n_features = self._width
 
-    def _name(self) -> Optional[str]:
-        return str(self.model.head()["feature"])
+    def _tensor(self, graph: Any) -> Any:
+        name = self.model.head()["feature"]
+        return next(tensor for tensor in graph.tensors if tensor.name == name)
 
     def __call__(self, X: Any) -> NDArray[np.float32]:
         """[n, n_features] float32 of examples X: [n, ...] as the model's input without its batch, or n pictures of PIL.
@@ -92,8 +90,8 @@ class Scores(_Rows):
         super().__init__(model, n_threads, input_scale)
         self.n_outputs = self._width
 
-    def _name(self) -> Optional[str]:
-        return None
+    def _tensor(self, graph: Any) -> Any:
+        return graph.tensors[graph.outputs[0]]
 
     def __call__(self, X: Any) -> NDArray[np.float32]:
         """[n, n_outputs] float32, of quantized models the real numbers that they stand for; X as for Features."""

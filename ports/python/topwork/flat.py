@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 class Table:
     """A table of a FlatBuffer."""
 
-    def __init__(self, data: bytes, position: int) -> None:
+    def __init__(self, data: memoryview, position: int) -> None:
         self.data = data
         self.position = position
         self._vtable = position - self._unpack("<i", position)

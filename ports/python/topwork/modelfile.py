@@ -8,6 +8,7 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from ._core import Model, file_of
 from .flat import Table
 from .operators import NAMES
 
@@ -112,8 +113,9 @@ class Subgraph:
 class ModelFile:
     """A .tflite file that the library has verified."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, model: Model) -> None:
+        self.data = file_of(model).data
+        data = self.data
         root = Table(data, struct.unpack_from("<I", data, 0)[0])
         self._buffers = root.tables(4)
         self.subgraphs = [Subgraph(table, self) for table in root.tables(2)]
@@ -135,24 +137,25 @@ class ModelFile:
         if data.size:
             return data.tobytes()
         offset, size = table.number(1, "<Q"), table.number(2, "<Q")
-        return self.data[offset:offset + size] if offset > 1 else None
+        return bytes(self.data[offset:offset + size]) if offset > 1 else None
 
     def with_all_outputs(self) -> bytes:
-        """The file with every computed tensor of the main subgraph as an output behind the others: the new list of
-        outputs stands at the end, and the old one's place points there."""
+        """The file with every computed tensor of the main subgraph as an output behind the others."""
         main = self.subgraphs[0]
         computed = [int(i) for _, _, outputs in main.operators() for i in outputs if i >= 0]
         kinds = (np.void, np.object_)
         more = [i for i in dict.fromkeys(computed) if i not in main.outputs and main.tensors[i].dtype not in kinds]
-        place = main.table.place(2)
+        return self.with_outputs(main.outputs + more)
+
+    def with_outputs(self, outputs: list[int]) -> bytes:
+        """The file with these outputs of the main subgraph: the new list of them stands at the end, and the old one's place
+        points there."""
+        place = self.subgraphs[0].table.place(2)
         if not place:
-            return self.data
-        data = bytearray(self.data)
-        data += bytes(-len(data) % 4)
-        outputs = main.outputs + more
-        struct.pack_into("<I", data, place, len(data) - place)
-        data += struct.pack(f"<I{len(outputs)}i", len(outputs), *outputs)
-        return bytes(data)
+            return bytes(self.data)
+        start = len(self.data) + -len(self.data) % 4
+        return b"".join([self.data[:place], struct.pack("<I", start - place), self.data[place + 4:],
+                         bytes(start - len(self.data)), struct.pack(f"<I{len(outputs)}i", len(outputs), *outputs)])
 
 
 def _names(table: Table, field: int) -> dict[str, int]:

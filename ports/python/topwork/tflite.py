@@ -17,6 +17,7 @@ import os
 import sys
 import types
 import weakref
+from importlib.machinery import ModuleSpec
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
@@ -98,12 +99,12 @@ class Interpreter:
         self._experimental_compress_quantization_zero_points = experimental_compress_quantization_zero_points
         self._n_threads = num_threads or 0
         self._model = _open(model_path, model_content)
-        self._file = ModelFile(bytes(self._model))
+        self._file = ModelFile(self._model)
         if experimental_preserve_all_tensors:
             self._model = Model.from_bytes(self._file.with_all_outputs())
         main = self._file.subgraphs[0]
         self._inputs = main.inputs
-        self._outputs = ModelFile(bytes(self._model)).subgraphs[0].outputs
+        self._outputs = ModelFile(self._model).subgraphs[0].outputs
         self._shapes: dict[int, NDArray[Any]] = {}  # that resizing and runs have changed
         self._session: Optional[Session] = None
         self._is_ready = False
@@ -413,7 +414,8 @@ def _check_shape(array: NDArray[Any], index: int, shape: NDArray[Any]) -> None:
 
 def install() -> None:
     """Registers this module as tflite_runtime.interpreter and ai_edge_litert.interpreter, so that programs which import
-    one of them run on Topwork unmodified. Call it before they are imported."""
+    one of them run on Topwork unmodified. Call it before they are imported; for programs that start processes, at the top
+    of the main script, which each process imports."""
     this = sys.modules[__name__]
     for name in ("tflite_runtime", "ai_edge_litert"):
         parent = sys.modules.get(name)
@@ -423,6 +425,8 @@ def install() -> None:
             except ImportError:
                 parent = types.ModuleType(name)
                 parent.__path__ = []
+                # Programs look for the package by importlib.util.find_spec.
+                parent.__spec__ = ModuleSpec(name, None, is_package=True)
                 sys.modules[name] = parent
         setattr(parent, "interpreter", this)
         sys.modules[f"{name}.interpreter"] = this

@@ -2,6 +2,8 @@
 shared/models: the same details, the same answers, the same refusals."""
 import os
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -204,3 +206,26 @@ def test_names_are_those_of_litert():
     public = {name for name, value in vars(peer).items() if not name.startswith("_")
               and getattr(value, "__module__", "") == peer.__name__}
     assert public <= set(dir(topwork.tflite))
+
+
+HIDES = """
+import importlib.abc, importlib.util, sys
+class Hidden(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tflite_runtime", "ai_edge_litert"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden())
+import topwork.tflite
+topwork.tflite.install()
+for name in ("tflite_runtime", "ai_edge_litert"):
+    assert importlib.util.find_spec(name) is not None
+import tflite_runtime.interpreter as old
+from ai_edge_litert import interpreter as new
+assert old.Interpreter is new.Interpreter is topwork.tflite.Interpreter
+"""
+
+
+def test_install_where_litert_is_missing():
+    """As birdnet does, programs ask whether the package exists before they import it."""
+    done = subprocess.run([sys.executable, "-c", HIDES], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
