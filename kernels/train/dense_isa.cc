@@ -125,22 +125,32 @@ void PackWeights(const float* weights, int64_t dim, int64_t n_classes, int64_t d
   }
 }
 
+// How many of the elements [d, d + depth) of rows up to `row` are to be read, in whole vectors.
+int64_t Used(const DenseStep& step, int64_t row, int64_t d, int64_t depth) {
+  if (step.lengths == nullptr) return depth;
+  const int64_t used = std::max<int64_t>(d == 0 ? 1 : 0, step.lengths[row] - d);
+  return std::min(depth, (used + kLanes - 1) / kLanes * kLanes);
+}
+
 void Forward(const DenseStep& step, const float* weights, const float* bias, int64_t row0,
              int64_t row1, int64_t class0, int64_t class1, float* logits) {
   Weights w;
   for (int64_t c0 = class0; c0 < class1; c0 += kGroup) {
     const int64_t c1 = std::min(c0 + kGroup, class1);
     for (int64_t d = 0; d < step.dim; d += kDepth) {
-      const int64_t depth = std::min(kDepth, step.dim - d);
+      const int64_t depth = Used(step, row1 - 1, d, std::min(kDepth, step.dim - d));
+      if (depth == 0) break;
       PackWeights(weights + c0 * step.dim + d, step.dim, c1 - c0, depth,
                   row1 - row0 >= kMinPackRows, &w);
       for (int64_t b = row0; b < row1; b += kRows) {
         const float* x[kRows];
         for (int i = 0; i < kRows; ++i) x[i] = step.rows[std::min(b + i, row1 - 1)] + d;
+        const int64_t used = Used(step, std::min(b + kRows, row1) - 1, d, depth);
+        if (used == 0) continue;
         for (int64_t c = c0; c < c1; c += kClasses) {
           const int n_classes = static_cast<int>(std::min<int64_t>(kClasses, c1 - c));
           float tile[kRows * kClasses];
-          SumTile(n_classes, x, w.classes + (c - c0), w.stride, depth, tile);
+          SumTile(n_classes, x, w.classes + (c - c0), w.stride, used, tile);
           for (int i = 0; i < kRows && b + i < row1; ++i) {
             float* to = logits + (b + i) * step.n_classes + c;
             for (int j = 0; j < n_classes; ++j) {
@@ -158,6 +168,7 @@ struct Panel {
   alignas(64) float x[kPanelRows][kPanelWidth];
   int64_t first_row;
   int64_t n_rows;
+  bool is_first;
   int64_t d;
   int64_t n;
 };
@@ -191,7 +202,7 @@ TW_INLINE void BackwardTile(const DenseStep& step, const Panel& panel, const flo
   for (int j = 0; j < kN; ++j) {
     for (int k = 0; k < kStripVectors; ++k) sums[j][k] = Vec{};
   }
-  if (panel.first_row > 0) {
+  if (!panel.is_first) {
     for (int j = 0; j < kN; ++j) {
       for (int k = 0; k < kStripVectors && k * kLanes < n; ++k) {
         sums[j][k] = LoadFirst(to + j * step.dim + k * kLanes, n - k * kLanes);
@@ -219,8 +230,14 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
   static_assert(kGradientClasses == 4, "one case for every remainder");
   Panel panel;
   for (int64_t d = d0; d < d1; d += kPanelWidth) {
-    for (int64_t b = 0; b < step.n_rows; b += kPanelRows) {
+    int64_t first_row = 0;  // panels of nothing but zeros are skipped
+    while (step.lengths != nullptr && first_row + kPanelRows < step.n_rows &&
+           step.lengths[first_row + kPanelRows - 1] <= d) {
+      first_row += kPanelRows;
+    }
+    for (int64_t b = first_row; b < step.n_rows; b += kPanelRows) {
       FillPanel(step, b, d, d1, &panel);
+      panel.is_first = b == first_row;
       for (int64_t c = class0; c < class1; c += kGradientClasses) {
         for (int64_t first = 0; first < panel.n; first += kStrip) {
           switch (std::min<int64_t>(kGradientClasses, class1 - c)) {
@@ -248,7 +265,7 @@ void Backward(const DenseStep& step, const float* delta, int64_t class0, int64_t
 extern const TrainKernels kTrainKernels;
 const TrainKernels kTrainKernels = {TW_STRING(TW_ISA),   Forward,         Backward,  MaxAbs,
                                     SumSquares,          Scale,           Sgd,       Adam,
-                                    AddProducts,         DotDoubles,      UpdateDot, Reflect,
+                                    AddProducts,         DotDoubles,      UpdateDot, MultiplyRows,
                                     SoftmaxCrossEntropy, MomentsOfSoftmax};
 
 }  // namespace TW_ISA

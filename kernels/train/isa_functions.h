@@ -22,7 +22,8 @@ void AddProducts(const double* a, const double* b, int64_t depth, int64_t stride
 double DotDoubles(const double* a, const double* b, int64_t n);
 double UpdateDot(double p, const double* w, double q, const double* v, const double* next,
                  int64_t n, double* row);
-void Reflect(const double* v, double beta, int64_t n, double* x);
+void MultiplyRows(const double* rows, int64_t stride, int64_t n, const double* v,
+                  const double* factors, double* y, double* sums);
 void SoftmaxCrossEntropy(const SoftmaxStep& step);
 void MomentsOfSoftmax(const float* logits, int64_t n_rows, int64_t n_classes, float beta,
                       SoftmaxMoments* out);

@@ -12,10 +12,6 @@ namespace {
 // Every sum has this many chains, whatever the instruction set.
 constexpr int kChains = 16;
 constexpr int kVectors = kChains / kDoubles;
-// Vectors that are reflected at once, and rows of them in flight.
-constexpr int kLanes = 8;
-constexpr int kLaneVectors = kLanes / kDoubles;
-constexpr int kRows = 2;
 
 double Sum(const Doubles (&chains)[kVectors]) {
   double sums[kChains];
@@ -61,27 +57,31 @@ double UpdateDot(double p, const double* w, double q, const double* v, const dou
   return sum;
 }
 
-void Reflect(const double* v, double beta, int64_t n, double* x) {
-  Doubles sums[kRows][kLaneVectors] = {};
+void MultiplyRows(const double* rows, int64_t stride, int64_t n, const double* v,
+                  const double* factors, double* y, double* sums) {
+  Doubles chains[kSymmetricRows] = {};
   int64_t j = 0;
-  for (; j + kRows <= n; j += kRows) {
-    for (int r = 0; r < kRows; ++r) {
-      for (int k = 0; k < kLaneVectors; ++k) {
-        sums[r][k] += v[j + r] * Load(x + (j + r) * kLanes + k * kDoubles);
-      }
+  for (; j + kDoubles <= n; j += kDoubles) {
+    const Doubles x = Load(v + j);
+    Doubles to = Load(y + j);
+    for (int r = 0; r < kSymmetricRows; ++r) {
+      const Doubles row = Load(rows + r * stride + j);
+      chains[r] += row * x;
+      to += row * factors[r];
     }
+    Store(y + j, to);
   }
-  for (; j < n; ++j) {
-    for (int k = 0; k < kLaneVectors; ++k) {
-      sums[0][k] += v[j] * Load(x + j * kLanes + k * kDoubles);
+  for (int r = 0; r < kSymmetricRows; ++r) {
+    double lanes[kDoubles];
+    Store(lanes, chains[r]);
+    for (int half = kDoubles / 2; half > 0; half /= 2) {
+      for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
     }
-  }
-  for (int k = 0; k < kLaneVectors; ++k) sums[0][k] = beta * (sums[0][k] + sums[1][k]);
-  for (j = 0; j < n; ++j) {
-    for (int k = 0; k < kLaneVectors; ++k) {
-      double* to = x + j * kLanes + k * kDoubles;
-      const Doubles updated = Load(to) - v[j] * sums[0][k];
-      Store(to, updated);
+    sums[r] = lanes[0];
+    const double* row = rows + r * stride;
+    for (int64_t k = j; k < n; ++k) {
+      sums[r] += row[k] * v[k];
+      y[k] += row[k] * factors[r];
     }
   }
 }

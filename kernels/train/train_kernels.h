@@ -21,6 +21,8 @@ struct DenseStep {
   int64_t n_rows = 0;
   int64_t dim = 0;
   int64_t n_classes = 0;
+  // Of each row, never falling: elements from there on are zero. Null: all may be another number.
+  const int64_t* lengths = nullptr;
 };
 
 struct SgdStep {
@@ -62,6 +64,8 @@ struct SoftmaxMoments {
 
 // Rows and columns of add_products' tile.
 constexpr int kProductTile = 16;
+// Rows that multiply_rows reads at once.
+constexpr int kSymmetricRows = 4;
 
 struct TrainKernels {
   const char* isa;
@@ -90,8 +94,9 @@ struct TrainKernels {
   // row −= p · w + q · v; the updated row · next.
   double (*update_dot)(double p, const double* w, double q, const double* v, const double* next,
                        int64_t n, double* row);
-  // x[j] −= beta · v[j] · Σ_i v[i] · x[i], for eight vectors at once: x is [n, 8].
-  void (*reflect)(const double* v, double beta, int64_t n, double* x);
+  // kSymmetricRows rows, `stride` apart: sums[r] = row_r · v, and y += Σ_r factors[r] · row_r.
+  void (*multiply_rows)(const double* rows, int64_t stride, int64_t n, const double* v,
+                        const double* factors, double* y, double* sums);
   // SoftmaxCrossEntropyRow for many rows, with exponentials in vectors, which round differently. A
   // row's result does not depend on the others.
   void (*softmax_cross_entropy)(const SoftmaxStep& step);

@@ -14,6 +14,7 @@ set(TRAIN_SOURCES
   auto/logistic.cc
   auto/logistic_search.cc
   auto/loo.cc
+  auto/reduction.cc
   auto/ridge_path.cc
   auto/tridiagonal.cc
   features/augment.cc

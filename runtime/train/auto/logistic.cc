@@ -186,14 +186,17 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
   std::vector<const float*> rows;
   std::vector<int32_t> labels;
   std::vector<const float*> values;
+  std::vector<int64_t> lengths;
   double total = 0.0;
   for (size_t b = 0; b < design_.rows.size(); ++b) {
     if (left_out >= 0 && parts[b] == left_out) continue;
     rows.push_back(features.data() + b * dim);
+    lengths.push_back(static_cast<int64_t>(b) + 1);
     labels.push_back(design_.labels[b]);
     values.push_back(design_.values[b]);
     total += RowWeight(context_.set->loss(), design_.loss_targets(), static_cast<int64_t>(b));
   }
+  fit_head_->SetRowLengths(lower_.empty() ? nullptr : lengths.data());
   const double decay = penalty / total;
   const size_t n_weights = dim * static_cast<size_t>(design_.n_outputs);
   const Objective objective = [&](Span<const float> x, double* out_value, Span<float> gradient) {
@@ -213,9 +216,12 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
     return Status::Ok();
   };
   Lbfgs lbfgs(options, *fitted);
-  while (!lbfgs.converged() && lbfgs.iterations() < kMostIterations) {
-    TW_RETURN_IF_ERROR(lbfgs.Iterate(objective));
+  Status status = Status::Ok();
+  while (status.ok() && !lbfgs.converged() && lbfgs.iterations() < kMostIterations) {
+    status = lbfgs.Iterate(objective);
   }
+  fit_head_->SetRowLengths(nullptr);
+  TW_RETURN_IF_ERROR(status);
   fitted->assign(lbfgs.x().begin(), lbfgs.x().end());
   return Status::Ok();
 }
@@ -223,9 +229,16 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
 Status LogisticFitter::FittedScores(const std::vector<float>& fitted, Span<float> out) {
   const std::vector<float>& features = lower_.empty() ? scaled_ : reduced_;
   std::vector<const float*> rows;
-  for (int64_t b = 0; b < design_.n; ++b) rows.push_back(features.data() + b * fit_dim_);
+  std::vector<int64_t> lengths;
+  for (int64_t b = 0; b < design_.n; ++b) {
+    rows.push_back(features.data() + b * fit_dim_);
+    lengths.push_back(b + 1);
+  }
   std::copy(fitted.begin(), fitted.end(), fit_head_->parameters().begin());
-  return fit_head_->Scores(rows.data(), design_.n, out.data());
+  fit_head_->SetRowLengths(lower_.empty() ? nullptr : lengths.data());
+  const Status status = fit_head_->Scores(rows.data(), design_.n, out.data());
+  fit_head_->SetRowLengths(nullptr);
+  return status;
 }
 
 Status LogisticFitter::Scores(const std::vector<float>& parameters, Span<float> out) {

@@ -16,7 +16,6 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kLanes = Tridiagonal::kLanes;
-constexpr int64_t kTile = kProductTile;
 
 Status CheckDesign(const Design& d) {
   if (d.n < 2 || d.dim < 1 || d.n_outputs < 1) {
@@ -101,7 +100,7 @@ bool FitsFloat(double value) {
 
 struct RidgePath::Penalised {
   Tridiagonal::Factors factors;
-  std::vector<double> right;  // D⁻¹L⁻¹ right_: [tile of outputs][size][kTile]
+  std::vector<double> right;  // D⁻¹L⁻¹ right_
   double lambda = 0.0;
 };
 
@@ -109,7 +108,7 @@ size_t RidgePath::Bytes(int64_t n, int64_t dim, int64_t n_outputs) {
   const int64_t size = std::min(n, dim);
   const int64_t outputs = NumBlocks(n_outputs, kLanes) * kLanes;
   const int64_t n_doubles = NumBlocks(n, kLanes) * kLanes * size + 2 * outputs * size;
-  return TiledMatrix::Bytes(size, size) + TiledMatrix::Bytes(std::max(n, dim), 64) +
+  return Tridiagonal::Bytes(size) + TiledMatrix::Bytes(std::max(n, dim), 64) +
          static_cast<size_t>(n_doubles) * sizeof(double);
 }
 
@@ -157,7 +156,7 @@ double RidgePath::Target(int64_t b, int64_t c) const {
 }
 
 double* RidgePath::Block(int64_t block) const {
-  return rotated_.as<double>() + block * system_.size() * kLanes;
+  return rotated_.as<double>() + block * system_.padded() * kLanes;
 }
 
 Result<TiledMatrix> RidgePath::MakeSystem() const {
@@ -208,18 +207,17 @@ Status RidgePath::Decompose(WorkWatch* watch, TiledMatrix* out_gram) {
 Status RidgePath::RotateRows() {
   const int64_t size = system_.size();
   const int64_t n_blocks = NumBlocks(design_.n, kLanes);
-  TW_ASSIGN_OR_RETURN(rotated_, AllocateZeroFloats(2 * n_blocks * size * kLanes,
+  TW_ASSIGN_OR_RETURN(rotated_, AllocateZeroFloats(2 * n_blocks * system_.padded() * kLanes,
                                                    "the rotated features", DefaultAllocator()));
+  if (dual_) {
+    system_.RotateIdentity(pool_, Block(0));
+    return Status::Ok();
+  }
   ForEachBlock(pool_, n_blocks, 2 * design_.n * size * size, [&](int64_t block) {
     double* to = Block(block);
     std::vector<double> row(static_cast<size_t>(size));
     for (int64_t l = 0; l < std::min(kLanes, design_.n - block * kLanes); ++l) {
-      const int64_t b = block * kLanes + l;
-      if (dual_) {
-        to[b * kLanes + l] = 1.0;
-        continue;
-      }
-      FillRow(b, 0, size, row.data());
+      FillRow(block * kLanes + l, 0, size, row.data());
       for (int64_t k = 0; k < size; ++k) to[k * kLanes + l] = row[static_cast<size_t>(k)];
     }
     system_.Rotate(to);
@@ -242,9 +240,9 @@ Status RidgePath::RotateTargets() {
     TW_RETURN_IF_ERROR(AddProducts(design_.n, n_outputs, targets, size, row, pool_, &sums));
   }
   const int64_t n_blocks = NumBlocks(n_outputs, kLanes);
-  right_.assign(static_cast<size_t>(n_blocks * size * kLanes), 0.0);
+  right_.assign(static_cast<size_t>(n_blocks * system_.padded() * kLanes), 0.0);
   ForEachBlock(pool_, n_blocks, 2 * n_outputs * size * size, [&](int64_t block) {
-    double* to = right_.data() + block * size * kLanes;
+    double* to = right_.data() + block * system_.padded() * kLanes;
     for (int64_t c = block * kLanes; c < std::min(n_outputs, (block + 1) * kLanes); ++c) {
       for (int64_t k = 0; k < size; ++k) {
         to[k * kLanes + c % kLanes] = dual_ ? Target(k, c) : *sums.at(c, k);
@@ -293,53 +291,39 @@ Result<RidgePath::Penalised> RidgePath::Penalise(double lambda) const {
     return InvalidArgument("the L2 penalty is {}; it must be at least 0 and finite", lambda);
   }
   TW_ASSIGN_OR_RETURN(at.factors, system_.Factor(lambda));
-  const int64_t size = system_.size();
-  at.right.assign(static_cast<size_t>(NumBlocks(design_.n_outputs, kTile) * size * kTile), 0.0);
-  std::vector<double> right(static_cast<size_t>(size * kLanes));
+  at.right = right_;
+  const int64_t block_size = system_.padded() * kLanes;
   for (int64_t block = 0; block < NumBlocks(design_.n_outputs, kLanes); ++block) {
-    std::copy_n(right_.data() + block * size * kLanes, size * kLanes, right.data());
-    system_.ForwardSolve(at.factors, right.data());
-    double* to = at.right.data() + block * kLanes / kTile * size * kTile + block * kLanes % kTile;
-    for (int64_t k = 0; k < size; ++k, to += kTile) {
-      const double pivot = at.factors.pivots[static_cast<size_t>(k)];
-      for (int64_t l = 0; l < kLanes; ++l)
-        to[l] = right[static_cast<size_t>(k * kLanes + l)] / pivot;
+    double* right = at.right.data() + block * block_size;
+    system_.ForwardSolve(at.factors, right);
+    for (int64_t k = 0; k < system_.size(); ++k) {
+      const double inverse = 1.0 / at.factors.pivots[static_cast<size_t>(k)];
+      for (int64_t l = 0; l < kLanes; ++l) right[k * kLanes + l] *= inverse;
     }
   }
   return at;
 }
 
-// For a tile of examples: y_iᵀ(S + λ)⁻¹ right into fit [n_outputs, kTile] and y_iᵀ(S + λ)⁻¹y_i into
-// leverage [kTile]. work: [size, kTile] L⁻¹y, then blocks of lanes of it.
-void RidgePath::Fit(const Penalised& at, int64_t tile, std::vector<double>* work, double* fit,
+// For a block of examples: y_iᵀ(S + λ)⁻¹ right into fit [n_outputs, kLanes] and y_iᵀ(S + λ)⁻¹y_i into
+// leverage [kLanes]. work: L⁻¹y.
+void RidgePath::Fit(const Penalised& at, int64_t block, std::vector<double>* work, double* fit,
                     double* leverage) const {
   const int64_t size = system_.size();
   double* v = work->data();
-  double* lanes = v + size * kTile;
-  for (int64_t part = 0; part < kTile / kLanes; ++part) {
-    const int64_t block = tile * (kTile / kLanes) + part;
-    if (block * kLanes >= design_.n) {
-      for (int64_t k = 0; k < size; ++k) std::fill_n(v + k * kTile + part * kLanes, kLanes, 0.0);
-      continue;
-    }
-    std::copy_n(Block(block), size * kLanes, lanes);
-    system_.ForwardSolve(at.factors, lanes);
-    for (int64_t k = 0; k < size; ++k) {
-      std::copy_n(lanes + k * kLanes, kLanes, v + k * kTile + part * kLanes);
-    }
-  }
-  std::fill_n(leverage, kTile, 0.0);
+  std::copy_n(Block(block), size * kLanes, v);
+  system_.ForwardSolve(at.factors, v);
+  std::fill_n(leverage, kLanes, 0.0);
   for (int64_t k = 0; k < size; ++k) {
     const double inverse = 1.0 / at.factors.pivots[static_cast<size_t>(k)];
-    for (int64_t l = 0; l < kTile; ++l)
-      leverage[l] += v[k * kTile + l] * v[k * kTile + l] * inverse;
+    for (int64_t l = 0; l < kLanes; ++l)
+      leverage[l] += v[k * kLanes + l] * v[k * kLanes + l] * inverse;
   }
   const TrainKernels& kernels = TrainKernelsFor(BestCpuKernels());
-  const int64_t n_tiles = NumBlocks(design_.n_outputs, kTile);
-  std::fill_n(fit, n_tiles * kTile * kTile, 0.0);
+  const int64_t n_tiles = NumBlocks(design_.n_outputs, kLanes);
+  std::fill_n(fit, n_tiles * kLanes * kLanes, 0.0);
   for (int64_t t = 0; t < n_tiles; ++t) {
-    kernels.add_products(at.right.data() + t * size * kTile, v, size, kTile,
-                         fit + t * kTile * kTile);
+    kernels.add_products(at.right.data() + t * system_.padded() * kLanes, v, size, kLanes,
+                         fit + t * kLanes * kLanes);
   }
 }
 
@@ -350,17 +334,17 @@ void RidgePath::ForEachFit(
     FunctionRef<void(int64_t b, double leverage, const double* residuals)> visit) const {
   const int64_t size = system_.size();
   const int64_t n_outputs = design_.n_outputs;
-  const int64_t n_tiles = NumBlocks(design_.n, kTile);
+  const int64_t n_tiles = NumBlocks(design_.n, kLanes);
   ForEachBlock(pool_, n_tiles, 2 * design_.n * size * (n_outputs + 2), [&](int64_t tile) {
-    std::vector<double> work(static_cast<size_t>(size * (kTile + kLanes)));
-    std::vector<double> fit(static_cast<size_t>(NumBlocks(n_outputs, kTile) * kTile * kTile));
+    std::vector<double> work(static_cast<size_t>(size * kLanes));
+    std::vector<double> fit(static_cast<size_t>(NumBlocks(n_outputs, kLanes) * kLanes * kLanes));
     std::vector<double> residuals(static_cast<size_t>(n_outputs));
-    double leverage[kTile];
+    double leverage[kLanes];
     Fit(at, tile, &work, fit.data(), leverage);
-    for (int64_t l = 0; l < std::min(kTile, design_.n - tile * kTile); ++l) {
-      const int64_t b = tile * kTile + l;
+    for (int64_t l = 0; l < std::min(kLanes, design_.n - tile * kLanes); ++l) {
+      const int64_t b = tile * kLanes + l;
       for (int64_t c = 0; c < n_outputs; ++c) {
-        const double f = fit[static_cast<size_t>(c * kTile + l)];
+        const double f = fit[static_cast<size_t>(c * kLanes + l)];
         residuals[static_cast<size_t>(c)] = dual_ ? f : Target(b, c) - f;
       }
       visit(b, leverage[l], residuals.data());
@@ -455,16 +439,15 @@ Status RidgePath::Solve(double lambda, std::vector<float>* out) const {
 
 Status RidgePath::Solve(double lambda, Span<float> weights, Span<float> bias) const {
   TW_ASSIGN_OR_RETURN(const Tridiagonal::Factors factors, system_.Factor(lambda));
-  const int64_t size = system_.size();
   const int64_t n_outputs = design_.n_outputs;
   std::vector<double> solution = right_;  // of the system, then rotated back
   for (int64_t block = 0; block < NumBlocks(n_outputs, kLanes); ++block) {
-    double* x = solution.data() + block * size * kLanes;
+    double* x = solution.data() + block * system_.padded() * kLanes;
     system_.Solve(factors, x);
     system_.RotateBack(x);
   }
   const auto at = [&](int64_t c, int64_t k) {
-    return solution[static_cast<size_t>(((c / kLanes) * size + k) * kLanes + c % kLanes)];
+    return solution[static_cast<size_t>((c / kLanes * system_.padded() + k) * kLanes + c % kLanes)];
   };
   TiledMatrix sums;
   if (dual_) {

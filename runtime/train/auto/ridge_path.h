@@ -100,7 +100,7 @@ class RidgePath {
 
   struct Penalised;  // what all examples share at one penalty
   Result<Penalised> Penalise(double lambda) const;
-  void Fit(const Penalised& at, int64_t tile, std::vector<double>* work, double* fit,
+  void Fit(const Penalised& at, int64_t block, std::vector<double>* work, double* fit,
            double* leverage) const;
   void ForEachFit(
       const Penalised& at,
@@ -114,8 +114,8 @@ class RidgePath {
   FeatureScale scale_;
   std::vector<double> target_mean_;
   Tridiagonal system_;
-  Buffer rotated_;             // √weight × row, rotated: [block of lanes][size][lanes]
-  std::vector<double> right_;  // rotated right-hand sides: [block of outputs][size][lanes]
+  Buffer rotated_;             // √weight × row, rotated: [block of lanes][padded size][lanes]
+  std::vector<double> right_;  // rotated right-hand sides: [block of outputs][padded size][lanes]
 };
 
 }  // namespace topwork

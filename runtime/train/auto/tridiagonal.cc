@@ -1,105 +1,63 @@
-// The matrix is kept whole, so that its rows can be updated and multiplied in one pass and by
-// several threads.
 #include "runtime/train/auto/tridiagonal.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/train/train_kernels.h"
 #include "runtime/train/blocks.h"
 
 namespace topwork {
 namespace {
 
-constexpr int64_t kRowsPerTask = 32;
-
 const TrainKernels& Kernels() { return TrainKernelsFor(BestCpuKernels()); }
-
-// row −= p·w + q·v.
-void Update(double p, const double* w, double q, const double* v, int64_t n, double* row) {
-  for (int64_t j = 0; j < n; ++j) row[j] -= p * w[j] + q * v[j];
-}
-
-// Makes the reflector that maps x to *out_first · e_0 out of x; I − beta·x·xᵀ, beta returned.
-double MakeReflector(int64_t n, double* x, double* out_first) {
-  const auto dot = Kernels().dot_doubles;
-  const double length = std::sqrt(dot(x, x, n));
-  const double tail = n > 1 ? dot(x + 1, x + 1, n - 1) : 0.0;
-  *out_first = x[0];
-  if (tail == 0.0) {
-    std::fill_n(x, n, 0.0);
-    return 0.0;
-  }
-  *out_first = x[0] > 0.0 ? -length : length;
-  x[0] -= *out_first;
-  return 2.0 / (x[0] * x[0] + tail);
-}
-
-void MirrorLower(int64_t n, TiledMatrix* a) {
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < i; ++j) *a->at(j, i) = *a->at(i, j);
-  }
-}
-
-// The reduction's last reflection, A ← A − v·wᵀ − w·vᵀ, which rows take part in when they are next
-// read.
-struct Pending {
-  std::vector<double> v, w;
-};
-
-// Rows from `start` on take the pending update; then `next` (a reflector of beta on the elements
-// from `start` on) becomes the pending one.
-void Advance(int64_t n, int64_t start, const double* next, double beta, ThreadPool* pool,
-             TiledMatrix* a, Pending* pending) {
-  const int64_t m = n - start;
-  std::vector<double> product(static_cast<size_t>(n), 0.0);
-  const double* v = pending->v.data();
-  const double* w = pending->w.data();
-  const TrainKernels& kernels = Kernels();
-  ForEachBlock(pool, NumBlocks(m, kRowsPerTask), 24 * m * m, [&](int64_t task) {
-    const int64_t end = std::min(n, start + (task + 1) * kRowsPerTask);
-    for (int64_t i = start + task * kRowsPerTask; i < end; ++i) {
-      product[static_cast<size_t>(i)] =
-          kernels.update_dot(v[i], w + start, w[i], v + start, next, m, a->at(i, start));
-    }
-  });
-  double* y = product.data() + start;
-  const double half = 0.5 * beta * beta * kernels.dot_doubles(next, y, m);
-  for (int64_t j = 0; j < m; ++j) {
-    pending->v[static_cast<size_t>(start + j)] = next[j];
-    pending->w[static_cast<size_t>(start + j)] = beta * y[j] - half * next[j];
-  }
-}
 
 }  // namespace
 
-Result<Tridiagonal> Tridiagonal::Reduce(TiledMatrix a, int64_t size, const double* null_vector,
-                                        ThreadPool* pool, WorkWatch* watch) {
-  const size_t n = static_cast<size_t>(size);
-  Tridiagonal t;
-  t.diagonal_.assign(n, 0.0);
-  t.below_.assign(n, 0.0);
-  t.betas_.assign(n, 0.0);
-  MirrorLower(size, &a);
-  Pending pending = {std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
-  if (null_vector != nullptr) {
-    double length = 0.0;
-    t.null_reflector_.assign(null_vector, null_vector + n);
-    t.null_beta_ = MakeReflector(size, t.null_reflector_.data(), &length);
-    Advance(size, 0, t.null_reflector_.data(), t.null_beta_, pool, &a, &pending);
+void Tridiagonal::Apply(size_t panel, bool back, double* x) const {
+  const Panel& p = panels_[panel];
+  const auto add_products = Kernels().add_products;
+  const int64_t n_tiles = static_cast<int64_t>(panels_.size() - panel);
+  x += static_cast<int64_t>(panel) * kTile;
+  double products[kTile] = {};
+  double factors[kTile] = {};
+  add_products(p.columns.data(), x, n_tiles * kLanes, kLanes, products);
+  // A tile's left operand is read by its columns.
+  add_products((back ? p.minus_factor_back : p.minus_factor).data(), products, kLanes, kLanes,
+               factors);
+  for (int64_t t = 0; t < n_tiles; ++t) {
+    add_products(p.rows.data() + t * kTile, factors, kLanes, kLanes, x + t * kTile);
   }
-  for (int64_t k = t.first(); k < size; ++k) {
-    if (watch != nullptr && watch->cancelled()) return Cancelled("training was cancelled");
-    const size_t at = static_cast<size_t>(k);
-    double* row = a.at(k, k);
-    Update(pending.v[at], &pending.w[at], pending.w[at], &pending.v[at], size - k, row);
-    t.diagonal_[at] = row[0];
-    if (k + 1 == size) break;
-    t.betas_[at] = MakeReflector(size - k - 1, row + 1, &t.below_[at]);
-    Advance(size, k + 1, row + 1, t.betas_[at], pool, &a, &pending);
-  }
-  t.reflectors_ = std::move(a);
-  return t;
+}
+
+void Tridiagonal::Rotate(double* x) const {
+  for (size_t p = 0; p < panels_.size(); ++p) Apply(p, false, x);
+}
+
+void Tridiagonal::RotateBack(double* x) const {
+  for (size_t p = panels_.size(); p-- > 0;) Apply(p, true, x);
+}
+
+// Columns of Q, which reflections of later panels leave as they are; then the transpose.
+void Tridiagonal::RotateIdentity(ThreadPool* pool, double* x) const {
+  const int64_t n_blocks = static_cast<int64_t>(panels_.size());
+  const auto tile = [&](int64_t block, int64_t t) { return x + (block * n_blocks + t) * kTile; };
+  std::fill_n(x, n_blocks * n_blocks * kTile, 0.0);
+  ForEachBlock(pool, n_blocks, 2 * size() * size() * size(), [&](int64_t block) {
+    for (int64_t l = 0; l < std::min(kLanes, size() - block * kLanes); ++l) {
+      tile(block, block)[l * kLanes + l] = 1.0;
+    }
+    for (int64_t p = block; p >= 0; --p) Apply(static_cast<size_t>(p), true, tile(block, 0));
+  });
+  ForEachBlock(pool, n_blocks, 8 * size() * size(), [&](int64_t block) {
+    for (int64_t t = 0; t <= block; ++t) {
+      double* a = tile(block, t);
+      double* b = tile(t, block);
+      for (int64_t i = 0; i < kLanes; ++i) {
+        for (int64_t j = 0; j < (t == block ? i : kLanes); ++j) {
+          std::swap(a[i * kLanes + j], b[j * kLanes + i]);
+        }
+      }
+    }
+  });
 }
 
 double Tridiagonal::trace() const {
@@ -108,22 +66,9 @@ double Tridiagonal::trace() const {
   return sum;
 }
 
-void Tridiagonal::Rotate(double* x) const {
-  const auto reflect = Kernels().reflect;
-  if (first() == 1) reflect(null_reflector_.data(), null_beta_, size(), x);
-  for (int64_t k = first(); k + 1 < size(); ++k) {
-    reflect(reflectors_.at(k, k + 1), betas_[static_cast<size_t>(k)], size() - k - 1,
-            x + (k + 1) * kLanes);
-  }
-}
-
-void Tridiagonal::RotateBack(double* x) const {
-  const auto reflect = Kernels().reflect;
-  for (int64_t k = size() - 2; k >= first(); --k) {
-    reflect(reflectors_.at(k, k + 1), betas_[static_cast<size_t>(k)], size() - k - 1,
-            x + (k + 1) * kLanes);
-  }
-  if (first() == 1) reflect(null_reflector_.data(), null_beta_, size(), x);
+size_t Tridiagonal::Bytes(int64_t size) {
+  const int64_t n_panels = NumBlocks(size, kLanes);
+  return static_cast<size_t>(n_panels * (n_panels + 3) * kTile) * sizeof(double);
 }
 
 Result<Tridiagonal::Factors> Tridiagonal::Factor(double lambda) const {

@@ -29,6 +29,10 @@ class DenseHead : public Trainable {
                                                    const Allocator* allocator,
                                                    const CpuKernels* cpu, ThreadPool* pool);
 
+  // Of the rows of the calls that follow (DenseStep::lengths); they must outlive those. Null again
+  // for rows that may be full.
+  void SetRowLengths(const int64_t* lengths) { row_lengths_ = lengths; }
+
   int64_t dim() const override { return dim_; }
   int64_t n_outputs() const override { return n_outputs_; }
   const std::vector<ParameterInfo>& layout() const override { return layout_; }
@@ -51,7 +55,9 @@ class DenseHead : public Trainable {
     return {buffer.as<float>(), buffer.size() / sizeof(float)};
   }
   int64_t n_weights() const { return dim_ * n_outputs_; }
-  DenseStep Dense(const float* const* rows, int64_t n) const { return {rows, n, dim_, n_outputs_}; }
+  DenseStep Dense(const float* const* rows, int64_t n) const {
+    return {rows, n, dim_, n_outputs_, row_lengths_};
+  }
   Status EnsureBatch(int64_t n);
   void DeltaRows(const LossOptions& loss, const Targets& targets, int64_t begin, int64_t end,
                  float scale);
@@ -60,6 +66,7 @@ class DenseHead : public Trainable {
 
   int64_t dim_ = 0;
   int64_t n_outputs_ = 0;
+  const int64_t* row_lengths_ = nullptr;
   std::vector<ParameterInfo> layout_;
   ThreadPool* pool_ = nullptr;
   const Allocator* allocator_ = nullptr;

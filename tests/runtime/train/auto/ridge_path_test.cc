@@ -166,6 +166,9 @@ TEST_CASE("ridge path: left-out predictions are those of fits without the exampl
       CheckLeftOut(Problem(20, 20, 1, 1.0, weighted), scaling);
     }
   }
+  // Several panels, and tasks within the first of them.
+  CheckLeftOut(Problem(83, 90, 2, 1.0, true), Scaling::kShrunken);
+  CheckLeftOut(Problem(90, 81, 17, 1.0, true), Scaling::kStandard);
 }
 
 TEST_CASE("ridge path: the features' scale changes nothing", "[train]") {

@@ -2,6 +2,7 @@
 // thread counts.
 #include "runtime/train/head/dense_head.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -176,6 +177,39 @@ TEST_CASE("dense head: the same bits for any number of threads and odd shapes", 
         CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)) == 0);
       }
       CHECK(one[5] != 0.0f);
+    }
+  }
+}
+
+TEST_CASE("dense head: rows that end in zeros are shortened without another bit", "[train][sets]") {
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  for (int t = 0; t < n_tables; ++t) {
+    if (test::HasBytesOnly(*tables[t])) continue;
+    for (const int64_t n_left_out : {0, 40, 100}) {
+      // Row b has b / 3 + 1 elements; the last ones may be missing, so that no row is full.
+      TrainingProblem p(700, 37, 2100, 7);
+      p.n -= n_left_out;
+      std::vector<int64_t> lengths;
+      for (int64_t b = 0; b < p.n; ++b) {
+        lengths.push_back(b / 3 + 1);
+        float* row = p.x.data() + b * p.dim;
+        std::fill(row + lengths.back(), row + p.dim, 0.0f);
+      }
+      ThreadPool pool(2);
+      const auto head = p.NewHead(&pool, tables[t]);
+      test::Randomize(head.get(), 4);
+      std::vector<float> results[2];
+      for (std::vector<float>& result : results) {
+        head->SetRowLengths(&result == results ? nullptr : lengths.data());
+        result.resize(static_cast<size_t>(p.n * p.n_outputs));
+        REQUIRE(head->Scores(p.rows.data(), p.n, result.data()).ok());
+        BatchLoss sums;
+        REQUIRE(head->ComputeGradient({}, p.rows.data(), p.targets(), p.n, &sums).ok());
+        result.insert(result.end(), head->gradient().begin(), head->gradient().end());
+      }
+      INFO(tables[t]->isa << " without " << n_left_out);
+      CHECK(results[0] == results[1]);
     }
   }
 }
