@@ -14,10 +14,12 @@ constexpr int kFirstPenalty = 4;
 // Examples that tell penalties apart: paired differences need fewer than an accuracy does.
 constexpr size_t kEnough = 200;
 
-// Enough to tell penalties apart. A mean gradient is spread over the outputs.
+// Enough to tell penalties apart. A mean gradient is spread over the outputs, and an output has the
+// fewer examples the more outputs there are.
 LbfgsOptions Rough(int64_t n_outputs) {
+  const double n = static_cast<double>(n_outputs);
   LbfgsOptions options;
-  options.gradient_tolerance = std::min(1e-3, 1e-2 / static_cast<double>(n_outputs));
+  options.gradient_tolerance = std::min(1e-3, 0.1 / (n * n));
   options.value_tolerance = 1e-4;
   return options;
 }

@@ -11,6 +11,7 @@ namespace {
 constexpr double kDecrease = 1e-4;  // c1
 constexpr double kFlatness = 0.9;   // c2, as usual for quasi-Newton directions
 constexpr int kMaxEvaluations = 24;
+constexpr double kLeastWidening = 2.0, kMostWidening = 16.0;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <typename A, typename B>
@@ -42,6 +43,15 @@ double Interpolate(const LineSearch::Point& a, const LineSearch::Point& b) {
   const double share = (t - a.t) / width;
   if (!std::isfinite(share)) return a.t + 0.5 * width;
   return a.t + std::min(0.9, std::max(0.1, share)) * width;
+}
+
+// By what to go on from b, which lies behind a and still falls: to where the line through both slopes
+// is zero, within limits.
+double Widening(const LineSearch::Point& a, const LineSearch::Point& b) {
+  const double bend = b.slope - a.slope;
+  if (!(bend > 0.0)) return kLeastWidening;
+  const double t = b.t - (b.t - a.t) * b.slope / bend;
+  return std::min(kMostWidening, std::max(kLeastWidening, t / b.t));
 }
 
 }  // namespace
@@ -112,7 +122,7 @@ Status LineSearch::Run(double t, double negligible, Point* out, bool* out_found)
       TW_RETURN_IF_ERROR(Zoom(&before, &point, negligible));
       break;
     }
-    t *= 2.0;
+    t *= Widening(point, before);
   }
   *out_found = before.t > 0.0 && before.value < value_;
   if (*out_found) *out = std::move(before);

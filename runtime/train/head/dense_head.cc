@@ -12,7 +12,9 @@ namespace {
 
 constexpr int64_t kRowBlock = 64;
 constexpr int64_t kOutputBlock = 32;
-constexpr int64_t kDimBlock = 256;
+// Of the gradient: a task reads all rows, so it takes many outputs of them.
+constexpr int64_t kGradientOutputs = 128;
+constexpr int64_t kGradientDims = 128;
 
 }  // namespace
 
@@ -155,13 +157,13 @@ Status DenseHead::ComputeGradient(const LossOptions& loss, const float* const* r
   TW_RETURN_IF_ERROR(ComputeDelta(loss, targets, n, &sums));
 
   float* gradient = gradient_.as<float>();
-  const int64_t output_blocks = NumBlocks(n_outputs_, kOutputBlock);
-  ForEachBlock(pool_, output_blocks * NumBlocks(dim_, kDimBlock), 2 * n * n_weights(),
+  const int64_t output_blocks = NumBlocks(n_outputs_, kGradientOutputs);
+  ForEachBlock(pool_, output_blocks * NumBlocks(dim_, kGradientDims), 2 * n * n_weights(),
                [&](int64_t task) {
-                 const int64_t c = task % output_blocks * kOutputBlock;
-                 const int64_t d = task / output_blocks * kDimBlock;
-                 kernels_->backward(step, delta, c, std::min(c + kOutputBlock, n_outputs_), d,
-                                    std::min(d + kDimBlock, dim_), gradient);
+                 const int64_t c = task % output_blocks * kGradientOutputs;
+                 const int64_t d = task / output_blocks * kGradientDims;
+                 kernels_->backward(step, delta, c, std::min(c + kGradientOutputs, n_outputs_), d,
+                                    std::min(d + kGradientDims, dim_), gradient);
                });
   float* bias_gradient = gradient + n_weights();
   std::fill(bias_gradient, bias_gradient + n_outputs_, 0.0f);
