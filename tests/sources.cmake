@@ -154,6 +154,7 @@ set(TEST_SOURCES
   runtime/session/async_run_test.cc
   runtime/session/device_failure_test.cc
   runtime/session/place_session_test.cc
+  runtime/session/first_answer_test.cc
   runtime/session/half_products_test.cc
   runtime/session/verify_test.cc
   runtime/session/session_test.cc

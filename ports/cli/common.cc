@@ -153,6 +153,11 @@ void AddPlacementOptions(CLI::App* command, CommonOptions* options) {
                  "let other programs on an OpenCL device go first, where its driver can")
       ->group("Device");
   command
+      ->add_flag("--check-first-answer", options->check_first_answer,
+                 "the CPU computes the first answer of an OpenCL device once more, and all the "
+                 "others if it was wrong")
+      ->group("Device");
+  command
       ->add_option("--float32-ops", options->float32_ops,
                    "operators that keep float32 with --precision float16, named as for --cpu-ops")
       ->type_name("LIST")
@@ -289,6 +294,7 @@ tw::SessionOptions SessionOptionsOf(const CommonOptions& options) {
   session_options.opencl.tune_ms = options.tune_ms;
   session_options.opencl.max_kernel_ms = options.max_kernel_ms;
   session_options.opencl.low_priority = options.low_priority ? 1 : 0;
+  session_options.opencl.check_first_answer = options.check_first_answer ? 1 : 0;
   if (!options.float32_ops.empty()) session_options.float32_ops = options.float32_ops.c_str();
   if (!options.device_policy.empty()) session_options.policy_path = options.device_policy.c_str();
   if (!options.signature.empty()) session_options.signature = options.signature.c_str();

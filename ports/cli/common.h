@@ -31,6 +31,7 @@ struct CommonOptions {
   int max_kernel_ms = 0;
   bool all_on_device = false;  // see tw_session_options.all_on_device
   bool low_priority = false;
+  bool check_first_answer = false;
   bool json = false;
   std::string signature;                  // empty: the main subgraph
   std::vector<std::string> input_shapes;  // "x=1,224,224,3", see shapes.h

@@ -19,6 +19,11 @@ Status ReadSharing(const tw_session_options& c_options, OpenOptions* device) {
         "tw_session_options.opencl.max_kernel_ms is {}; 0 (no limit) to 10000 are allowed",
         c_options.opencl.max_kernel_ms);
   }
+  if (c_options.opencl.check_first_answer < 0 || c_options.opencl.check_first_answer > 1) {
+    return InvalidArgument(
+        "tw_session_options.opencl.check_first_answer is {}; 0 and 1 are allowed",
+        c_options.opencl.check_first_answer);
+  }
   device->low_priority = c_options.opencl.low_priority == 1;
   device->max_kernel_nanos = int64_t{1000000} * c_options.opencl.max_kernel_ms;
   return Status::Ok();
@@ -37,6 +42,7 @@ Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
   device.tune_ms = c_options.opencl.tune_ms;
   device.all_there = c_options.opencl.all_on_device != 0;
+  device.check_first_answer = c_options.opencl.check_first_answer == 1;
   SessionOptions with_precision = options;
   with_precision.half_products = device.storage == Storage::kFloat16;
   return PlaceSession(std::move(model), with_precision, name, device);

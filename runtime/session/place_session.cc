@@ -11,6 +11,7 @@
 #include "runtime/plan/kept_numbers.h"
 #include "runtime/plan/measure_cost.h"
 #include "runtime/plan/op_work.h"
+#include "runtime/session/first_answer.h"
 
 namespace topwork {
 namespace {
@@ -108,17 +109,58 @@ Result<PlacedSession> Placed(Result<SessionPtr> session, Placement placement) {
   return PlacedSession{std::move(session.value()), std::move(placement)};
 }
 
+std::string IdentityOf(const DeviceOptions& options, const DeviceInfo& info) {
+  return StrFormat("{}; storage {}, all there {}", DriverIdentity(info),
+                   StorageBytes(options.storage), options.all_there ? 1 : 0);
+}
+
+FirstAnswerRecord RecordOf(const Model& model, const SessionOptions& options,
+                           const Candidate& device) {
+  return {device.name.ToString(), DeviceCacheFolder(device.cache_folder, "wrong"),
+          StrFormat("first answer 1, model {}, subgraph {}, device {} ({})", model.sha256(),
+                    options.subgraph, device.name.ToString(), device.identity)};
+}
+
+// The session where the caller wants it, whose first answer is checked before it is relied on.
+Result<PlacedSession> Checked(Result<SessionPtr> session, Placement placement,
+                              const Candidate& device) {
+  if (session.ok() && device.check_first_answer) {
+    Session& made = *session.value();
+    made.CheckFirstAnswer(RecordOf(made.model(), made.options(), device));
+  }
+  return Placed(std::move(session), std::move(placement));
+}
+
 Result<Candidate> FindCandidate(const DeviceOptions& options) {
   TW_ASSIGN_OR_RETURN(const FoundDevice found, FindAutoDevice());
   Candidate candidate;
   candidate.name = found.name;
-  candidate.identity = StrFormat("{}; storage {}, all there {}", DriverIdentity(*found.info),
-                                 StorageBytes(options.storage), options.all_there ? 1 : 0);
+  candidate.identity = IdentityOf(options, *found.info);
   candidate.cache_folder = options.cache_folder;
+  candidate.check_first_answer = options.check_first_answer;
   candidate.add = [options, name = found.name](SessionOptions* with) {
     return AddDevice(options, name, with);
   };
   return candidate;
+}
+
+// On the device that a name stands for, but for a model whose first answer there was wrong before.
+Result<PlacedSession> PlaceOnDevice(std::shared_ptr<const Model> model, SessionOptions options,
+                                    const DeviceOptions& device_options, const DeviceName& name,
+                                    const Placement& placement) {
+  Candidate device;
+  device.name = name;
+  device.cache_folder = device_options.cache_folder;
+  const Result<FoundDevice> found = FindDevice(name);
+  if (device_options.check_first_answer && found.ok()) {
+    device.identity = IdentityOf(device_options, *found.value().info);
+    device.check_first_answer = true;
+    const Status wrong = RecordOf(*model, options, device).Known();
+    options.no_device_reason = wrong.message();
+    if (!wrong.ok()) return Placed(Session::Create(std::move(model), options), placement);
+  }
+  TW_RETURN_IF_ERROR(AddDevice(device_options, name, &options));
+  return Checked(Session::Create(std::move(model), options), placement, device);
 }
 
 // A CPU under OpenCL is there because somebody named it, to be used: it shares the processor that
@@ -169,6 +211,13 @@ Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const Ses
   const std::string folder = DeviceCacheFolder(device.cache_folder, "measured");
   const std::string key = KeyOf(*model, options, device);
   placement.Use(device.name.ToString());
+  if (device.check_first_answer) {
+    const Status wrong = RecordOf(*model, options, device).Known();
+    if (!wrong.ok()) {
+      placement.GiveUp(wrong.message());
+      return on_cpu();
+    }
+  }
   double times[2] = {};  // nanoseconds on the CPU, on the device
   const bool known = LoadNumbers(folder, key, {times, 2});
   if (known && !placement.Decide(times[0], times[1], "run", ", measured before")) return on_cpu();
@@ -177,7 +226,7 @@ Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const Ses
     placement.GiveUp(on_device.status().message());
     return on_cpu();
   }
-  if (known) return Placed(std::move(on_device), placement);
+  if (known) return Checked(std::move(on_device), placement, device);
   TW_ASSIGN_OR_RETURN(SessionPtr cpu, Session::Create(model, options));
   const Status measured = Measure(device, cpu.get(), on_device.value().get(), times);
   if (!measured.ok()) {
@@ -186,7 +235,8 @@ Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const Ses
   }
   KeepNumbers(folder, key, {times, 2});
   const bool faster = placement.Decide(times[0], times[1], "run");
-  return Placed(faster ? std::move(on_device) : std::move(cpu), placement);
+  if (!faster) return Placed(std::move(cpu), placement);
+  return Checked(std::move(on_device), placement, device);
 }
 
 Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
@@ -197,12 +247,9 @@ Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
                         [&] { return FindCandidate(device_options); });
   }
   Placement placement(device);
-  SessionOptions with_device = options;
-  if (device.is_opencl()) {
-    TW_RETURN_IF_ERROR(AddDevice(device_options, device, &with_device));
-    placement.Use(device.ToString());
-  }
-  return Placed(Session::Create(std::move(model), with_device), placement);
+  if (!device.is_opencl()) return Placed(Session::Create(std::move(model), options), placement);
+  placement.Use(device.ToString());
+  return PlaceOnDevice(std::move(model), options, device_options, device, placement);
 }
 
 }  // namespace topwork

@@ -14,6 +14,7 @@ namespace topwork {
 
 struct DeviceOptions : OpenOptions {
   bool all_there = false;  // whatever it can compute, whether or not that is worth its transfers
+  bool check_first_answer = false;  // see Session::CheckFirstAnswer; a wrong one is remembered
 };
 
 struct PlacedSession {
@@ -46,7 +47,8 @@ struct Candidate {
   std::string identity;  // with its driver and their versions: another one is measured anew
   // Adds the device to a session's options. Called only when it is needed.
   std::function<Status(SessionOptions*)> add;
-  std::string cache_folder;      // where answers are remembered; see DeviceCacheFolder
+  std::string cache_folder;  // where answers are remembered; see DeviceCacheFolder
+  bool check_first_answer = false;
   std::function<int64_t()> now;  // nanoseconds; empty: port::NowNanos
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ports/port.h"
+#include "runtime/session/first_answer.h"
 #include "runtime/session/plan_runner.h"
 #include "runtime/session/string_ports.h"
 
@@ -273,17 +274,22 @@ Status Session::Run() {
   const Cancellation::Call call(&cancellation_);
   TW_RETURN_IF_ERROR(Prepare());
   strings_->run_text()->Forget();
+  if (first_answer_ != nullptr && first_answer_->is_known()) {
+    const Status wrong = first_answer_->Verdict();
+    first_answer_ = nullptr;
+    if (!wrong.ok()) return RunOnCpu(wrong);
+  }
   if (!plan_->keeps_state) {
     bool device_failed = false;
     const Status status = RunSteps(&device_failed);
-    return device_failed ? RunOnCpu(status) : status;
+    if (device_failed) return RunOnCpu(status);
+    if (status.ok() && first_answer_ != nullptr && HasDeviceSteps()) first_answer_->Check(*this);
+    return status;
   }
   const SessionState::Lock lock(state()->mutex);
   // A run that goes to the CPU half-way starts over, from the state before it.
   SessionState::Saved saved;
-  const bool may_start_over = std::any_of(plan_->steps.begin(), plan_->steps.end(),
-                                          [](const Step& step) { return step.program != nullptr; });
-  if (may_start_over) {
+  if (HasDeviceSteps()) {
     TW_ASSIGN_OR_RETURN(saved, state()->Save());
   }
   bool device_failed = false;
@@ -291,6 +297,16 @@ Status Session::Run() {
   if (!device_failed) return status;
   state()->Restore(std::move(saved));
   return RunOnCpu(status);
+}
+
+bool Session::HasDeviceSteps() const {
+  return std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                     [](const Step& step) { return step.program != nullptr; });
+}
+
+void Session::CheckFirstAnswer(const FirstAnswerRecord& record) {
+  if (HasDeviceSteps() && FirstAnswer::CanCheck(*this))
+    first_answer_.reset(new FirstAnswer(record));
 }
 
 // Inputs live through the whole run, so they are as the caller wrote them.

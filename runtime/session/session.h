@@ -20,8 +20,10 @@
 
 namespace topwork {
 
+class FirstAnswer;
 class PlanRunner;
 class StringPorts;
+struct FirstAnswerRecord;
 
 struct SessionOptions : PlanOptions {
   int n_threads = 0;  // 0: see ChooseThreads
@@ -91,6 +93,10 @@ class Session {
   // A device that fails while running is given up: the session plans anew on the CPU, for good,
   // and runs there on the same inputs; the plan tells why.
   Status Run();
+  // Has the CPU compute the next answer of a device, too, beside the runs that follow. Where it differs,
+  // the first run after that is known goes to the CPU, for good, as after a failure. Clones are not
+  // checked. Does nothing where a run's answer may depend on more than its inputs (see FirstAnswer).
+  void CheckFirstAnswer(const FirstAnswerRecord& record);
   // Variables of the model back to their initial values, resources gone, CALL_ONCE to run again: as
   // a new session would begin. After a run that failed or was cancelled, state may be half changed.
   void ResetState();
@@ -136,6 +142,7 @@ class Session {
   void SetLimits();
   Status CheckBindings(const Plan& plan) const;
   Status RunSteps(bool* out_device_failed);
+  bool HasDeviceSteps() const;
   Status RunOnCpu(const Status& failure);
   void GiveUpDevices(const Status& failure, const Plan& plan);
 
@@ -160,6 +167,7 @@ class Session {
   std::unique_ptr<PlanRunner> runner_;
   std::vector<TensorView> inputs_;  // as planned
   std::vector<Bound> bound_inputs_, bound_outputs_;
+  std::unique_ptr<FirstAnswer> first_answer_;  // null: nothing is to be checked any more
   AsyncRun async_;
 };
 

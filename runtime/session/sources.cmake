@@ -11,4 +11,5 @@ set(SESSION_SOURCES
   session_state.cc
   place_session.cc
   verify.cc
+  first_answer.cc
 )

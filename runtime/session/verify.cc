@@ -95,46 +95,6 @@ bool SameElements(const TensorView& a, const TensorView& b) {
   return std::equal(strings.begin(), strings.end(), b.as<StringRef>());
 }
 
-// Compares two tensors of the same type; a scale and a zero point for the whole tensor turn
-// quantized numbers into real ones, so that the range is that of the numbers meant.
-void Compare(const TensorView& expected, const TensorView& got, double tolerance,
-             ComparedValue* value) {
-  value->dtype = expected.dtype;
-  value->shape = expected.shape;
-  const int64_t n = expected.shape.NumElements();
-  double zero = 0.0, step = 0.0;
-  if (expected.quantization != nullptr && expected.quantization->scales.size() == 1) {
-    const auto& zeros = expected.quantization->zero_points;
-    zero = zeros.size() == 1 ? static_cast<double>(zeros[0]) : 0.0;
-    step = 1.0;
-  }
-  double low = kInfinity, high = -kInfinity, largest = 0.0, difference = 0.0;
-  bool has_numbers = expected.dtype == got.dtype && expected.shape == got.shape;
-  for (int64_t i = 0; i < n && has_numbers; ++i) {
-    double a = 0.0, b = 0.0;
-    has_numbers = RealAt(expected, i, &a) && RealAt(got, i, &b);
-    if (std::isfinite(a)) {
-      low = std::min(low, a - zero);
-      high = std::max(high, a - zero);
-      largest = std::max(largest, std::fabs(a - zero));
-    }
-    if (SameReal(a, b)) continue;
-    difference =
-        std::max(difference, std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : kInfinity);
-  }
-  if (!has_numbers) {
-    const bool same = expected.shape == got.shape && expected.dtype == got.dtype &&
-                      (expected.bytes() == 0 || SameElements(expected, got));
-    difference = same ? 0.0 : kInfinity;
-  }
-  value->range = std::max(largest, high >= low ? high - low : 0.0);
-  const bool within_step = step > 0.0 && difference <= step;
-  value->difference =
-      difference == 0.0 || value->range == 0.0 ? difference : difference / value->range;
-  value->agrees = value->difference <= tolerance || within_step;
-  if (step > 0.0) value->range *= static_cast<double>(expected.quantization->scales[0]);
-}
-
 // The session's model with every value of `values` as an output, for the same input shapes.
 Result<std::unique_ptr<Session>> SessionKeeping(const Session& session,
                                                 const std::vector<int>& values, bool on_cpu) {
@@ -203,7 +163,7 @@ void CompareLayers(const std::vector<PlannedOp>& ops, const Session& cpu, const 
       value.output = device.output_name(at->second);
       value.inputs_agree = inputs_agree;
       value.input_difference = input_difference;
-      Compare(cpu.output(at->second), device.output(at->second), result->tolerance, &value);
+      CompareTensors(cpu.output(at->second), device.output(at->second), result->tolerance, &value);
       known[v] = {value.agrees, value.difference};
       result->layers.push_back(std::move(value));
     }
@@ -256,6 +216,44 @@ void WriteValue(const ComparedValue& value, JsonWriter* json) {
 
 }  // namespace
 
+void CompareTensors(const TensorView& expected, const TensorView& got, double tolerance,
+                    ComparedValue* value) {
+  value->dtype = expected.dtype;
+  value->shape = expected.shape;
+  const int64_t n = expected.shape.NumElements();
+  double zero = 0.0, step = 0.0;
+  if (expected.quantization != nullptr && expected.quantization->scales.size() == 1) {
+    const auto& zeros = expected.quantization->zero_points;
+    zero = zeros.size() == 1 ? static_cast<double>(zeros[0]) : 0.0;
+    step = 1.0;
+  }
+  double low = kInfinity, high = -kInfinity, largest = 0.0, difference = 0.0;
+  bool has_numbers = expected.dtype == got.dtype && expected.shape == got.shape;
+  for (int64_t i = 0; i < n && has_numbers; ++i) {
+    double a = 0.0, b = 0.0;
+    has_numbers = RealAt(expected, i, &a) && RealAt(got, i, &b);
+    if (std::isfinite(a)) {
+      low = std::min(low, a - zero);
+      high = std::max(high, a - zero);
+      largest = std::max(largest, std::fabs(a - zero));
+    }
+    if (SameReal(a, b)) continue;
+    difference =
+        std::max(difference, std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : kInfinity);
+  }
+  if (!has_numbers) {
+    const bool same = expected.shape == got.shape && expected.dtype == got.dtype &&
+                      (expected.bytes() == 0 || SameElements(expected, got));
+    difference = same ? 0.0 : kInfinity;
+  }
+  value->range = std::max(largest, high >= low ? high - low : 0.0);
+  const bool within_step = step > 0.0 && difference <= step;
+  value->difference =
+      difference == 0.0 || value->range == 0.0 ? difference : difference / value->range;
+  value->agrees = value->difference <= tolerance || within_step;
+  if (step > 0.0) value->range *= static_cast<double>(expected.quantization->scales[0]);
+}
+
 double DefaultTolerance(const SessionOptions& options) {
   if (options.half_products) return 5e-2;
   for (const auto& device : options.devices) {
@@ -291,8 +289,8 @@ Result<Verification> Verify(Session* session, double tolerance) {
     const auto at = std::find(values.begin(), values.end(), graph_outputs[i]);
     ComparedValue value;
     value.output = session->output_name(static_cast<int>(i));
-    Compare(cpu->output(static_cast<int>(at - values.begin())),
-            session->output(static_cast<int>(i)), result.tolerance, &value);
+    CompareTensors(cpu->output(static_cast<int>(at - values.begin())),
+                   session->output(static_cast<int>(i)), result.tolerance, &value);
     result.outputs.push_back(std::move(value));
   }
   Summarize(&result);

@@ -37,6 +37,12 @@ struct Verification {
   bool agrees = true;  // all layers and outputs
 };
 
+// Fills in what two tensors of the same type tell: dtype, shape, difference, range, agrees. A scale and
+// a zero point for the whole tensor turn quantized numbers into real ones, so that the range is that
+// of the numbers meant.
+void CompareTensors(const TensorView& expected, const TensorView& got, double tolerance,
+                    ComparedValue* value);
+
 // What differences are allowed where the caller does not say: 1e-3 in float32, 2e-2 where a device
 // stores float16.
 double DefaultTolerance(const SessionOptions& options);

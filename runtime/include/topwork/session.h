@@ -41,6 +41,11 @@ typedef struct tw_opencl_options {
   // Above 0: kernels that took longer in the first two runs are cut into pieces of about so many
   // milliseconds.
   int32_t max_kernel_ms;
+  // 1: the CPU computes the first answer of the device once more, on a thread of its own beside later
+  // runs, for drivers that compute nonsense and report nothing. If it was wrong, the next run and
+  // all after it are the CPU's, the plan tells why, and cache_dir remembers it for later sessions
+  // that check. Needs the memory of a second session until then.
+  int32_t check_first_answer;
   uint64_t reserved[4];
 } tw_opencl_options;
 

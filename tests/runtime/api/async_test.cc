@@ -249,6 +249,10 @@ TEST_CASE("options for sharing a device are checked", "[api]") {
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "max_kernel_ms is -1");
   options.opencl.max_kernel_ms = 8;
+  options.opencl.check_first_answer = 2;
+  RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
+               "check_first_answer is 2");
+  options.opencl.check_first_answer = 1;
   CHECK(MakeSession(model.get(), &options) != nullptr);  // on the CPU they mean nothing
 }
 
