@@ -101,7 +101,7 @@ def _mean_part(counts: Numbers, features: Numbers) -> Numbers:
 def _places(data: bytes) -> tuple[int, Numbers, int, int]:
     """Where the statistics begin, they themselves, and the numbers of classes and features."""
     start = _header_bytes(data)
-    payload = data[start:]
+    payload = memoryview(data)[start:]
     root = Table(payload, struct.unpack_from("<I", payload)[0])
     learner = root.table(34)
     numbers = learner.array(3, "<f8") if learner else np.empty(0)
