@@ -75,7 +75,8 @@ def topwork_scores(X, Y, others, seed):
     return trainer.fit(X, Y).predict_proba(others)
 
 
-def keras_scores(X, Y, others, seed, highest):
+def keras_head(X, Y, seed, highest):
+    """BirdNET-Analyzer's head on these embeddings, trained."""
     import keras
     keras.utils.set_random_seed(seed)
     decay = keras.regularizers.L2(1e-5)
@@ -99,7 +100,11 @@ def keras_scores(X, Y, others, seed, highest):
     model.fit(X[rest], Y[rest], validation_data=(X[held], Y[held]), batch_size=BATCH, epochs=EPOCHS, verbose=0, callbacks=[
         keras.callbacks.LearningRateScheduler(rate),
         keras.callbacks.EarlyStopping(patience=5, min_delta=0.001, restore_best_weights=True)])
-    return model.predict(others, verbose=0)
+    return model
+
+
+def keras_scores(X, Y, others, seed, highest):
+    return keras_head(X, Y, seed, highest).predict(others, verbose=0)
 
 
 def side(name, path, seeds, per_class):
