@@ -72,11 +72,12 @@ def main():
         for n_actors, rates in found.items():
             rates.append(by_actors(dataset, options.model, n_actors) if n_actors else without_ray(options.model, options.pictures // 2))
             print(n_actors, "actors:", f"{rates[-1]:.1f} pictures/s", flush=True)
-    alone = statistics.median(found.pop(0))
+    without = found.pop(0)
+    alone = statistics.median(without)
     for n_actors, rates in found.items():
         rate = statistics.median(rates)
         what = f"{n_actors} actor{'s' * (n_actors > 1)} of one thread"
-        table.add("EfficientNet-Lite0", what, rate, alone, rate / alone, runs=[[one, alone] for one in rates])
+        table.add("EfficientNet-Lite0", what, rate, alone, rate / alone, runs=list(zip(rates, without)))
     table.write(options.rows)
 
 
