@@ -67,6 +67,8 @@ struct GraphAddition {
   int IsAtLeast(int a, int b, const std::string& name);
   int Exp(int x, const std::string& name);
   int Log(int x, const std::string& name);
+  int Absolute(int x, const std::string& name);
+  int InverseRoot(int x, const std::string& name);
   int UnitLength(int x, const std::string& name);
   int ToFloat(int x, const std::string& name);
   int Dequantize(int x, const std::string& name);

@@ -83,6 +83,8 @@ int GraphAddition::IsAtLeast(int a, int b, Name name) {
 }
 int GraphAddition::Exp(int x, Name name) { return Elementwise(OpCode::kExp, {x}, name); }
 int GraphAddition::Log(int x, Name name) { return Elementwise(OpCode::kLog, {x}, name); }
+int GraphAddition::Absolute(int x, Name name) { return Elementwise(OpCode::kAbs, {x}, name); }
+int GraphAddition::InverseRoot(int x, Name name) { return Elementwise(OpCode::kRsqrt, {x}, name); }
 int GraphAddition::UnitLength(int x, Name name) {
   return Elementwise(OpCode::kL2Normalization, {x}, name);
 }

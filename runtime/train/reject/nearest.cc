@@ -72,6 +72,12 @@ void ChooseCentres(const FeatureRows& examples, const std::vector<int32_t>& memb
 
 }  // namespace
 
+void TakeRoots(float* features, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    features[i] *= 1.0f / std::sqrt(std::fabs(features[i]) + kLeastRoot);
+  }
+}
+
 std::vector<int32_t> ChooseExamples(const FeatureRows& examples, Span<const int32_t> candidates,
                                     int64_t max_rows) {
   std::vector<std::vector<int32_t>> classes;

@@ -25,6 +25,12 @@ struct FeatureRows {
   int64_t size() const { return static_cast<int64_t>(rows.size()); }
 };
 
+// The least size of a feature whose root is taken.
+constexpr float kLeastRoot = 1e-20f;
+// x / √|x| of every feature: what rows and features below are. Then a few features that are large decide
+// less (Arandjelović and Zisserman 2012, RootSIFT).
+void TakeRoots(float* features, int64_t n);
+
 // What is stored. rows: as they are read again, unit length up to rounding.
 struct StoredExamples {
   int64_t dim = 0;

@@ -84,7 +84,7 @@ std::string Rejecter::NameOf(int32_t example) const {
   return named ? names[static_cast<size_t>(example)] : StrFormat("#{}", example);
 }
 
-// What the last layer reads, [n, dim].
+// Roots of what the last layer reads, [n, dim].
 Status Rejecter::ReadFeatures(const FeatureCache& cache, std::vector<float>* out,
                               FeatureRows* rows) const {
   const int64_t n = cache.size();
@@ -96,6 +96,7 @@ Status Rejecter::ReadFeatures(const FeatureCache& cache, std::vector<float>* out
     const float* row = cache.row(i, 0, scratch.data());
     float* to = out->data() + i * rows->dim;
     TW_RETURN_IF_ERROR(context_.state->network->HeadInputs(&row, 1, to));
+    TakeRoots(to, rows->dim);
     rows->rows.push_back(to);
   }
   return Status::Ok();

@@ -15,12 +15,14 @@ double Energy(const float* logits, int64_t n) {
 
 Verdict JudgeExample(const Rejection& rejection, const float* features, Span<const float> logits) {
   Verdict verdict;
-  const double similarity = Similarity(rejection.taught, features, {}, verdict.nearest);
+  std::vector<float> roots(features, features + rejection.taught.dim);
+  TakeRoots(roots.data(), rejection.taught.dim);
+  const double similarity = Similarity(rejection.taught, roots.data(), {}, verdict.nearest);
   float scores[3] = {static_cast<float>(Energy(logits.data(), static_cast<int64_t>(logits.size()))),
                      static_cast<float>(similarity), 0.0f};
   if (rejection.n_scores() == 3) {
     scores[2] =
-        static_cast<float>(similarity - Similarity(rejection.negatives, features, {}, nullptr));
+        static_cast<float>(similarity - Similarity(rejection.negatives, roots.data(), {}, nullptr));
   }
   const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
   verdict.p_value = rejection.table.PValue(scores, static_cast<int>(best));

@@ -2,13 +2,12 @@
 // in an exported model.
 //
 // An example's scores are the energy of its logits, log Σ exp z (Liu et al. 2020), and the mean cosine
-// of its feature with the nearest stored examples (Sun et al. 2022); with negatives also the latter
+// of its feature's roots with the nearest stored examples (Sun et al. 2022); with negatives also the latter
 // less the same for stored negatives. Its p-value is that of the smallest (conformal.h), in the
 // category of the class that the head answers.
 //
-// Measured on photographs, digits and faces: the cosine of features as they are separates unknown
-// examples better than that of centred or standardised features and than Mahalanobis distances, and
-// the mean of three neighbours better than the nearest one. Near unknowns stay hard: a truck looks like
+// Measured on photographs, digits and faces: the cosine of roots separates unknown examples better than
+// that of features as they are, centred or standardised, and than Mahalanobis distances, and the mean of three neighbours better than the nearest one. Near unknowns stay hard: a truck looks like
 // a car to a head that knows cars. Some of them as negatives help, by the third score; a third score
 // beside the other two, not in their place, because against unknowns of another kind it is of no use.
 #ifndef TOPWORK_RUNTIME_TRAIN_REJECT_REJECTION_H_

@@ -20,8 +20,8 @@ class RejectionGraph {
 
   GraphAddition Build(const Head& head) {
     last_axis_ = addition_.Ints("rejection/axis", {1}, std::vector<int32_t>{1});
-    const int unit = addition_.UnitLength(
-        addition_.RealRows(head.feature, head.dim, "rejection/feature"), "rejection/unit");
+    const int feature = addition_.RealRows(head.feature, head.dim, "rejection/feature");
+    const int unit = addition_.UnitLength(AddRoots(feature), "rejection/unit");
     const int logits = addition_.RealRows(head.logits, head.n_classes, "rejection/logits");
     int nearest = -1;
     std::vector<int> scores = {AddEnergy(logits)};
@@ -38,6 +38,14 @@ class RejectionGraph {
  private:
   int Float(const char* name, float value) {
     return addition_.Floats(name, {1, 1}, Span<const float>(&value, 1));
+  }
+
+  // As TakeRoots has them.
+  int AddRoots(int feature) {
+    const int size = addition_.Plus(addition_.Absolute(feature, "rejection/absolute"),
+                                    Float("rejection/least", kLeastRoot), "rejection/size");
+    return addition_.Times(feature, addition_.InverseRoot(size, "rejection/inverse_root"),
+                           "rejection/root");
   }
 
   int AddEnergy(int logits) {

@@ -76,6 +76,16 @@ TEST_CASE("Rejection: left-out similarities are those of plain loops", "[train]"
   }
 }
 
+TEST_CASE("Rejection: roots keep the sign, and zeros", "[train]") {
+  std::vector<float> x = {4.0f, -9.0f, 0.0f, 1e-30f, -1e30f};
+  TakeRoots(x.data(), 5);
+  CHECK(x[0] == Approx(2.0f));
+  CHECK(x[1] == Approx(-3.0f));
+  CHECK(x[2] == 0.0f);
+  CHECK(std::fabs(x[3]) < 1e-15f);
+  CHECK(x[4] == Approx(-1e15f));
+}
+
 TEST_CASE("Rejection: what is stored is even over the classes and spread within them", "[train]") {
   Rows data(60, 8, 4, 3);
   const auto count = [&](const std::vector<int32_t>& chosen, int32_t label) {
@@ -124,18 +134,22 @@ std::vector<float> Averaged(const TensorView& view, size_t n) {
   return result;
 }
 
+Table RootsOf(Table features) {
+  for (auto& row : features) TakeRoots(row.data(), static_cast<int64_t>(row.size()));
+  return features;
+}
+
 // Thresholds lie between the examples' scores, so that rounding decides nothing.
-ConformalScores ScoresOf(const Rejection& rejection, const Table& features, const Table& logits) {
+ConformalScores ScoresOf(const Rejection& rejection, const Table& roots, const Table& logits) {
   ConformalScores scores;
   scores.n_scores = rejection.n_scores();
   scores.n_categories = static_cast<int>(logits[0].size());
-  for (size_t i = 0; i < features.size(); ++i) {
-    const double near = Similarity(rejection.taught, features[i].data(), {}, nullptr) - 1e-4;
+  for (size_t i = 0; i < roots.size(); ++i) {
+    const double near = Similarity(rejection.taught, roots[i].data(), {}, nullptr) - 1e-4;
     scores.values.push_back(Energy(logits[i].data(), scores.n_categories) - 1e-4);
     scores.values.push_back(near);
     if (scores.n_scores == 3) {
-      scores.values.push_back(near -
-                              Similarity(rejection.negatives, features[i].data(), {}, nullptr));
+      scores.values.push_back(near - Similarity(rejection.negatives, roots[i].data(), {}, nullptr));
     }
     scores.categories.push_back(static_cast<int32_t>(
         std::max_element(logits[i].begin(), logits[i].end()) - logits[i].begin()));
@@ -144,15 +158,16 @@ ConformalScores ScoresOf(const Rejection& rejection, const Table& features, cons
 }
 
 Rejection MakeRejection(const Table& features, const Table& logits, bool negatives) {
+  const Table roots = RootsOf(features);
   FeatureRows rows;
-  rows.dim = static_cast<int64_t>(features[0].size());
-  for (const auto& row : features) rows.rows.push_back(row.data());
+  rows.dim = static_cast<int64_t>(roots[0].size());
+  for (const auto& row : roots) rows.rows.push_back(row.data());
   Rejection rejection;
   const int32_t half = static_cast<int32_t>(features.size() / 2);
   rejection.taught = Store(rows, Numbers(half));
   if (negatives) rejection.negatives = Store(rows, {half, half + 1, half + 2, half + 3});
   for (int32_t i = 0; i < half; ++i) rejection.names.push_back(StrFormat("c\t{}", i));
-  rejection.table = MakeConformalTable(ScoresOf(rejection, features, logits), 0.2);
+  rejection.table = MakeConformalTable(ScoresOf(rejection, roots, logits), 0.2);
   return rejection;
 }
 
