@@ -27,19 +27,8 @@ TW_KERNEL(binary)(tw_in a, tw_in b, tw_out y, const __global int* nest, int rank
                   float lo, float hi) {
   const int first = (int)get_global_id(0) * 4;
   if (first >= n) return;
-  // Neighbours differ in the innermost dimension; where it ends, all are found anew.
-  const int inner = rank > 0 ? nest[rank - 1] : 1;
-  const int step_a = rank > 0 ? nest[2 * rank - 1] : 0, step_b = rank > 0 ? nest[3 * rank - 1] : 0;
-  int2 at = tw_nest_at(nest, rank, first);
-  int left = inner - (first - first / inner * inner);
-  for (int i = first; i < min(first + 4, n); ++i) {
-    if (left == 0) {
-      at = tw_nest_at(nest, rank, i);
-      left = inner;
-    }
+  tw_walk4(nest, rank, first, n, i, at, {
     const float v = tw_binary(fn, tw_load(at.x, a), tw_load(at.y, b));
     tw_store(tw_clamp(v, lo, hi), i, y);
-    at += (int2)(step_a, step_b);
-    --left;
-  }
+  })
 }

@@ -39,8 +39,7 @@ TW_KERNEL(select_values)(const __global int* condition, tw_in a, tw_in b, tw_out
   if (i >= n) return;
   int left = i, at = 0, at_a = 0, at_b = 0;
   for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / nest[d], k = left - rest * nest[d];
-    left = rest;
+    const int k = tw_index(&left, nest[d]);
     at += k * nest[rank + d];
     at_a += k * nest[2 * rank + d];
     at_b += k * nest[3 * rank + d];

@@ -44,20 +44,9 @@ TW_KERNEL(integer_binary)(const __global uchar* a, const __global uchar* b, __gl
                           int fn, int is_unsigned) {
   const int first = (int)get_global_id(0) * 4;
   if (first >= n) return;
-  // Neighbours differ in the innermost dimension; where it ends, all are found anew.
-  const int inner = rank > 0 ? nest[rank - 1] : 1;
-  const int step_a = rank > 0 ? nest[2 * rank - 1] : 0, step_b = rank > 0 ? nest[3 * rank - 1] : 0;
-  int2 at = tw_nest_at(nest, rank, first);
-  int left = inner - (first - first / inner * inner);
-  for (int i = first; i < min(first + 4, n); ++i) {
-    if (left == 0) {
-      at = tw_nest_at(nest, rank, i);
-      left = inner;
-    }
+  tw_walk4(nest, rank, first, n, i, at, {
     y[i] = tw_integer_binary(tw_byte(a, at.x), tw_byte(b, at.y), params, fn);
-    at += (int2)(step_a, step_b);
-    --left;
-  }
+  })
 }
 
 inline int tw_average(int sum, int count) {

@@ -37,8 +37,7 @@ TW_KERNEL(update_slice)(tw_in update, const __global int* start, tw_out y,
   if (i >= n) return;
   int left = i, at = 0;
   for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / box[3 * d], k = left - rest * box[3 * d];
-    left = rest;
+    const int k = tw_index(&left, box[3 * d]);
     at += (min(max(start[d], 0), box[3 * d + 1]) + k) * box[3 * d + 2];
   }
   tw_store(tw_load(i, update), at, y);

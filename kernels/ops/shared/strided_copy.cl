@@ -10,17 +10,20 @@ typedef ushort tw_raw_t;
 typedef tw_store_t tw_raw_t;
 #endif
 
+// Moves *from and *to on to step i of the loops.
+inline void tw_copy_at(const __global int* loops, int rank, int i, int* from, int* to) {
+  for (int d = rank - 1; d >= 0; --d) {
+    const int k = tw_index(&i, loops[3 * d]);
+    *from += k * loops[3 * d + 1];
+    *to += k * loops[3 * d + 2];
+  }
+}
+
 TW_KERNEL(strided_copy)(tw_in x, tw_out y, const __global int* loops, int rank, int n, int from,
                         int to) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
-  int left = i;
-  for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / loops[3 * d], k = left - rest * loops[3 * d];
-    left = rest;
-    from += k * loops[3 * d + 1];
-    to += k * loops[3 * d + 2];
-  }
+  tw_copy_at(loops, rank, i, &from, &to);
   tw_store(tw_load(from, x), to, y);
 }
 
@@ -29,13 +32,7 @@ TW_KERNEL_FOR(strided_copy, fours)(tw_in x, tw_out y, const __global int* loops,
                                    int from, int to) {
   const int i = (int)get_global_id(0);
   if (i >= n) return;
-  int left = i;
-  for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / loops[3 * d], k = left - rest * loops[3 * d];
-    left = rest;
-    from += k * loops[3 * d + 1];
-    to += k * loops[3 * d + 2];
-  }
+  tw_copy_at(loops, rank, i, &from, &to);
   vstore4(vload4(0, (const __global tw_raw_t*)x + from), 0, (__global tw_raw_t*)y + to);
 }
 
@@ -51,8 +48,7 @@ TW_KERNEL(mapped_copy)(tw_in x, tw_out y, const __global int* maps, int rank, in
   if (i >= n) return;
   int left = i, from = 0;
   for (int d = rank - 1; d >= 0; --d) {
-    const int rest = left / maps[2 * d], k = left - rest * maps[2 * d];
-    left = rest;
+    const int k = tw_index(&left, maps[2 * d]);
     from += maps[maps[2 * d + 1] + k];
   }
   tw_store(tw_load(from, x), i, y);
