@@ -343,6 +343,8 @@ void GpuContext::TakesScale(size_t argument, int64_t columns) {
   program_->launches.back().scaled_columns = columns;
 }
 
+void GpuContext::JoinsRows(const LaunchPlace& place) { program_->launches.back().into = place; }
+
 void GpuContext::AddMap(int from, int to, int64_t n, int64_t columns, const LaunchStage& stage,
                         int other, float lo, float hi) {
   if (other >= 0) Touch(other);

@@ -114,6 +114,8 @@ class GpuContext {
   // The launch added last writes output 0, whose rows have so many elements, by tw_finish: it may take
   // stages.
   void TakesStages(int64_t columns);
+  // It copies an input to a part of output 0, which the launch that makes the input could write itself.
+  void JoinsRows(const LaunchPlace& place);
   // It can multiply the rows of `argument`, of so many elements, by a row.
   void TakesScale(size_t argument, int64_t columns);
   // A launch of nothing but a stage: from n elements to as many, in rows of `columns`. `other`: its

@@ -90,6 +90,12 @@ struct LaunchStage {
   const char* function = "";  // "TW_MUL"
 };
 
+// Where a tensor lies in one that is put together along an axis: of each row of `whole` elements
+// it is `row` elements, from `first` on.
+struct LaunchPlace {
+  int64_t row = 0, whole = 0, first = 0;  // row 0: nowhere
+};
+
 struct Launch {
   enum class Kind : uint8_t {
     kKernel,
@@ -114,6 +120,8 @@ struct Launch {
   int64_t columns = 0;
   std::vector<LaunchStage> stages;
   int64_t n_elements = 0;  // of a launch that does nothing but stages on argument 0; else 0
+  LaunchPlace into;        // a copy that joins tensors: where its argument 0 goes in its argument 1
+  bool is_placed = false;  // stores into a part of a tensor; three more arguments end the list
   int scaled = -1;  // which argument's rows of `scaled_columns` it can multiply by a row; −1: none
   int64_t scaled_columns = 0;
 

@@ -10,6 +10,7 @@ namespace topwork {
 namespace {
 
 constexpr size_t kStageArguments = 3;  // other, lo, hi
+constexpr size_t kPlaceArguments = 3;  // row, what lies between two rows, first
 
 bool Begins(const char* form, const char* with) {
   return std::strncmp(form, with, std::strlen(with)) == 0;
@@ -42,7 +43,8 @@ int StagedOutput(const Launch& launch) {
 bool IsByRow(const LaunchStage& stage) { return Begins(stage.form, "row"); }
 
 size_t StageArguments(const Launch& launch, size_t stage) {
-  return launch.arguments.size() - (launch.stages.size() - stage) * kStageArguments;
+  const size_t end = launch.arguments.size() - (launch.is_placed ? kPlaceArguments : 0);
+  return end - (launch.stages.size() - stage) * kStageArguments;
 }
 
 void AddStage(const LaunchStage& stage, int other, float lo, float hi, Launch* launch) {
@@ -55,7 +57,7 @@ void AddStage(const LaunchStage& stage, int other, float lo, float hi, Launch* l
 
 void FitMap(Launch* launch) {
   const bool by_row = std::any_of(launch->stages.begin(), launch->stages.end(), IsByRow);
-  const int64_t columns = by_row ? launch->columns : launch->n_elements;
+  const int64_t columns = by_row || launch->is_placed ? launch->columns : launch->n_elements;
   const int64_t rows = launch->n_elements / columns;
   launch->arguments[2].integer = static_cast<int32_t>(columns);
   launch->arguments[3].integer = static_cast<int32_t>(rows);
@@ -67,8 +69,36 @@ void FitMap(Launch* launch) {
   ChooseGroups(launch);
 }
 
+// Four results that a work-item stores together must lie in one row, and aligned where the
+// kernel's rows are.
+bool CanPlace(const Launch& launch, const LaunchPlace& place) {
+  const auto fours = [](int64_t n) { return n % 4 == 0; };
+  const bool is_aligned = launch.is_map()
+                              ? fours(launch.columns)  // its rows will be the tensor's
+                              : launch.options.find("-DTW_ALIGNED") != std::string::npos;
+  if (is_aligned && !(fours(place.row) && fours(place.whole) && fours(place.first))) return false;
+  if (launch.is_map() && launch.arguments[0].buffer == StagedOutput(launch)) return false;
+  return launch.output >= 0 && !launch.is_placed && launch.columns > 0 &&
+         (place.row % launch.columns == 0 || (fours(launch.columns) && fours(place.row)));
+}
+
+void Place(int block, const LaunchPlace& place, Launch* launch) {
+  const int before = StagedOutput(*launch);
+  for (LaunchArgument& argument : launch->arguments) {
+    if (argument.kind == LaunchArgument::Kind::kBuffer && argument.buffer == before) {
+      argument.buffer = block;
+    }
+  }
+  launch->is_placed = true;
+  if (launch->is_map()) FitMap(launch);
+  launch->options += " -DTW_PLACED";
+  for (const int64_t value : {place.row, place.whole - place.row, place.first}) {
+    launch->arguments.push_back(LaunchArgument::Int(static_cast<int32_t>(value)));
+  }
+}
+
 void NameByArguments(Launch* launch) {
-  if (!launch->is_map() || launch->stages.size() != 1) return;
+  if (!launch->is_map() || launch->is_placed || launch->stages.size() != 1) return;
   const LaunchStage stage = launch->stages.front();
   if (!IsInUnary(stage)) return;
   launch->stages.clear();

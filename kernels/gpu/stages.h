@@ -22,6 +22,11 @@ void AddStage(const LaunchStage& stage, int other, float lo, float hi, Launch* l
 // Sizes and work of a launch of elementwise.cl, after its stages were added.
 void FitMap(Launch* launch);
 
+// Whether the launch, which may take stages, can store its results there in place of a tensor of
+// their own; and has it do so, in `block`.
+bool CanPlace(const Launch& launch, const LaunchPlace& place);
+void Place(int block, const LaunchPlace& place, Launch* launch);
+
 // A launch of one stage and nothing else becomes one whose arguments name the stage, so that one
 // program serves all of them (unary.cl, binary.cl); not for functions that some drivers lack.
 void NameByArguments(Launch* launch);

@@ -42,7 +42,7 @@ void GiveToCpu(const Status& why, WorkOp* work) {
 // Why the device cannot compile the op's own launches.
 Status CheckAlone(const WorkGraph& graph, size_t i) {
   const Device& device = *graph.ops[i].device;
-  const Result<GpuProgram> alone = PlanGpuTrial(graph, i, i + 1, device.storage());
+  const Result<GpuProgram> alone = PlanGpuTrial(graph, i, i + 1, device);
   return alone.ok() ? device.Check(alone->launches) : alone.status();
 }
 

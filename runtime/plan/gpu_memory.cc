@@ -58,8 +58,7 @@ class Fitter {
     for (size_t k = 0; k < ops.size();) {
       size_t end = k + 1;
       while (end < ops.size() && ops[end] == ops[end - 1] + 1) ++end;
-      const Result<GpuProgram> program =
-          PlanGpuTrial(*graph_, ops[k], ops[end - 1] + 1, device_.storage());
+      const Result<GpuProgram> program = PlanGpuTrial(*graph_, ops[k], ops[end - 1] + 1, device_);
       k = end;
       if (!program.ok()) continue;  // the CPU gets it when it is planned for good
       need.arena_bytes = std::max(need.arena_bytes, program->arena_bytes);

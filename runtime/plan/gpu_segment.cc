@@ -32,8 +32,10 @@ std::vector<TensorView> OutputViews(const WorkGraph& graph, const Op& op) {
 
 // Operators of a segment that are shown as one.
 struct Part {
-  std::vector<size_t> ops;  // in order; the last one makes the outputs
-  size_t lead = 0;          // the one that is shown
+  std::vector<size_t> ops;    // in order; the last one makes the outputs
+  size_t lead = 0;            // the one that is shown
+  std::vector<size_t> place;  // those whose output its last launch writes a piece of
+  bool is_placed = false;     // others write its output
 };
 
 Step MakePart(const WorkGraph& graph, const Part& part) {
@@ -69,10 +71,10 @@ void AddLaunches(const GpuProgram& program, size_t k, Step* part) {
 
 class SegmentPlanner {
  public:
-  SegmentPlanner(const WorkGraph& graph, size_t begin, size_t end, Storage storage, GpuTuner* tuner,
-                 const std::string& forced_variant)
+  SegmentPlanner(const WorkGraph& graph, size_t begin, size_t end, const Device& device,
+                 GpuTuner* tuner, const std::string& forced_variant)
       : graph_(graph), begin_(begin), end_(end) {
-    program_.storage = storage;
+    program_.storage = device.storage();
     program_.tuner = tuner;
     program_.forced_variant = forced_variant;
   }
@@ -127,6 +129,8 @@ class SegmentPlanner {
         part.ops.insert(part.ops.end(), parts_[k].ops.begin(), parts_[k].ops.end());
         if (joined[k].leads) part.lead = parts_[k].lead;
       }
+      part.is_placed = joined[p].is_placed;
+      if (joined[p].place >= 0) part.place = parts_[static_cast<size_t>(joined[p].place)].ops;
       parts.push_back(std::move(part));
       ends.push_back(program_.part_ends[p]);
     }
@@ -262,20 +266,20 @@ std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage s
   return differs ? "it would compute its integers as real numbers there" : "";
 }
 
-Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
-                                  std::vector<int>* inputs, std::vector<int>* outputs,
-                                  GpuTuner* tuner, const std::string& forced_variant) {
-  SegmentPlanner planner(graph, begin, end, storage, tuner, forced_variant);
+Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end,
+                                  const Device& device, std::vector<int>* inputs,
+                                  std::vector<int>* outputs, GpuTuner* tuner,
+                                  const std::string& forced_variant) {
+  SegmentPlanner planner(graph, begin, end, device, tuner, forced_variant);
   TW_RETURN_IF_ERROR(planner.Plan());
   *inputs = std::move(planner.inputs_);
   *outputs = std::move(planner.outputs_);
   return std::move(planner.program_);
 }
 
-Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage) {
-  const Device* device = graph.ops[begin].device;
-  SegmentPlanner planner(graph, begin, end, storage, device != nullptr ? device->tuner() : nullptr,
-                         "");
+Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end,
+                                const Device& device) {
+  SegmentPlanner planner(graph, begin, end, device, device.tuner(), "");
   planner.program_.is_trial = true;
   TW_RETURN_IF_ERROR(planner.Plan());
   return std::move(planner.program_);
@@ -283,7 +287,7 @@ Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end
 
 std::vector<Uncompiled> FindUncompiled(const WorkGraph& graph, size_t begin, size_t end) {
   const Device& device = *graph.ops[begin].device;
-  SegmentPlanner planner(graph, begin, end, device.storage(), device.tuner(), "");
+  SegmentPlanner planner(graph, begin, end, device, device.tuner(), "");
   planner.program_.is_trial = true;
   std::vector<Uncompiled> found;
   if (!planner.Plan().ok()) return found;
@@ -292,7 +296,9 @@ std::vector<Uncompiled> FindUncompiled(const WorkGraph& graph, size_t begin, siz
     const auto last = planner.program_.launches.begin() + planner.program_.part_ends[k];
     const Status status = device.Check(std::vector<Launch>(next, last));
     next = last;
-    if (!status.ok()) found.push_back({planner.parts_[k].ops, status});
+    if (status.ok()) continue;
+    found.push_back({planner.parts_[k].ops, status});
+    for (const size_t i : planner.parts_[k].place) found.back().ops.push_back(i);
   }
   return found;
 }
@@ -300,7 +306,7 @@ std::vector<Uncompiled> FindUncompiled(const WorkGraph& graph, size_t begin, siz
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   const Device& device = *graph.ops[begin].device;
   TuneSegment(graph, begin, end, device);
-  SegmentPlanner planner(graph, begin, end, device.storage(), device.tuner(), "");
+  SegmentPlanner planner(graph, begin, end, device, device.tuner(), "");
   TW_RETURN_IF_ERROR(planner.Plan());
   GpuProgram& program = planner.program_;
   Step step;
@@ -323,6 +329,7 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
       ++first;
     }
     if (first < last) part.variant = program.launches[first].kernel.name;
+    if (planner.parts_[k].is_placed) part.variant = "in place";
     first = last;
     AddLaunches(program, k, &part);
     step.parts.push_back(std::move(part));

@@ -19,16 +19,18 @@ std::string WhyNotLaunched(const WorkGraph& graph, const WorkOp& work, Storage s
 // Its inputs are block 0. An error says why it cannot be launched.
 Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program);
 
-// Ops [begin, end) of the graph as one program in `storage`; inputs and outputs receive the values
+// Ops [begin, end) of the graph as one program of the device; inputs and outputs receive the values
 // that cross its border, in the order of GpuProgram::inputs and ::outputs. Memory is planned by
 // lifetime, at offsets that suit every device. `tuner` (may be null) chooses among kernels, except
 // where an operator, or a pair (gpu_pairs.h), has the variant `forced_variant`.
-Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end, Storage storage,
-                                  std::vector<int>* inputs, std::vector<int>* outputs,
-                                  GpuTuner* tuner, const std::string& forced_variant);
+Result<GpuProgram> PlanGpuSegment(const WorkGraph& graph, size_t begin, size_t end,
+                                  const Device& device, std::vector<int>* inputs,
+                                  std::vector<int>* outputs, GpuTuner* tuner,
+                                  const std::string& forced_variant);
 
 // The same without the values of constants, to see how much memory the program takes.
-Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end, Storage storage);
+Result<GpuProgram> PlanGpuTrial(const WorkGraph& graph, size_t begin, size_t end,
+                                const Device& device);
 
 // Operators of the segment that share launches which its device cannot compile.
 struct Uncompiled {

@@ -57,6 +57,9 @@ class Joiner {
     for (size_t p = 0; p < parts_.size(); ++p) {
       if (parts_[p].size() == 1 && !apart_[p]) Squeeze(p);
     }
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      if (!apart_[p]) PlacePieces(p);
+    }
     program_.launches.clear();
     for (size_t p = 0; p < parts_.size(); ++p) {
       for (Launch& launch : parts_[p]) {
@@ -91,11 +94,13 @@ class Joiner {
     const Launch& last = part.back();
     const Launch& map = parts_[reader].front();
     if (last.stages.size() + map.stages.size() > kMostStages) return -1;
-    const bool elsewhere = std::any_of(part.begin(), part.end() - 1, [&](const Launch& launch) {
-      return Mentions(launch, block);
-    });
     const bool by_row = std::any_of(map.stages.begin(), map.stages.end(), IsByRow);
-    return elsewhere || (by_row && last.columns != map.columns) ? -1 : maker;
+    return MentionsBeforeLast(part, block) || (by_row && last.columns != map.columns) ? -1 : maker;
+  }
+
+  static bool MentionsBeforeLast(const Launches& part, int block) {
+    return std::any_of(part.begin(), part.end() - 1,
+                       [&](const Launch& launch) { return Mentions(launch, block); });
   }
 
   bool IsArena(int block) const {
@@ -239,6 +244,36 @@ class Joiner {
       if (joined_[k].into == maker) joined_[k].leads = false;
     }
     Redirect(static_cast<size_t>(maker), p);
+  }
+
+  // Copies of part p, which joins tensors, that the tensors' makers can do without.
+  void PlacePieces(size_t p) {
+    Launches left;
+    bool any = false;
+    for (const Launch& copy : parts_[p]) {
+      if (PlacePiece(copy, p)) {
+        any = true;
+      } else {
+        left.push_back(copy);
+      }
+    }
+    if (!any) return;
+    joined_[p].is_placed = left.empty();
+    parts_[p] = std::move(left);
+  }
+
+  bool PlacePiece(const Launch& copy, size_t p) {
+    if (copy.into.row == 0) return false;
+    const int from = copy.arguments[0].buffer, to = copy.arguments[1].buffer;
+    const auto n = std::count_if(parts_[p].begin(), parts_[p].end(),
+                                 [&](const Launch& it) { return Mentions(it, from); });
+    const int maker = n == 1 ? SoleMakerOf(from, p) : -1;
+    if (maker < 0) return false;
+    Launches& part = parts_[static_cast<size_t>(maker)];
+    if (MentionsBeforeLast(part, from) || !CanPlace(part.back(), copy.into)) return false;
+    Place(to, copy.into, &part.back());
+    joined_[static_cast<size_t>(maker)].place = static_cast<int>(p);
+    return true;
   }
 
   void Redirect(size_t from, size_t to) {

@@ -84,9 +84,8 @@ class Bench {
   // Nanoseconds of a run of all ops as one program.
   Result<double> TimeProgram(const Device& device) {
     std::vector<int> inputs, outputs;
-    TW_ASSIGN_OR_RETURN(GpuProgram program,
-                        PlanGpuSegment(graph_, 0, graph_.ops.size(), device.storage(), &inputs,
-                                       &outputs, nullptr, ""));
+    TW_ASSIGN_OR_RETURN(GpuProgram program, PlanGpuSegment(graph_, 0, graph_.ops.size(), device,
+                                                           &inputs, &outputs, nullptr, ""));
     LoadedPrograms loaded(1);
     TW_ASSIGN_OR_RETURN(loaded[0], device.Load(std::move(program)));
     TW_ASSIGN_OR_RETURN(const std::unique_ptr<AttachedPrograms> programs, device.Attach(loaded));

@@ -25,8 +25,8 @@ std::vector<std::string> InOrder(const GpuChoice& choice) {
 int64_t Measure(const WorkGraph& graph, size_t begin, size_t end, const Device& device,
                 const std::string& variant) {
   std::vector<int> inputs, outputs;
-  Result<GpuProgram> program = PlanGpuSegment(graph, begin, end, device.storage(), &inputs,
-                                              &outputs, device.tuner(), variant);
+  Result<GpuProgram> program =
+      PlanGpuSegment(graph, begin, end, device, &inputs, &outputs, device.tuner(), variant);
   Result<int64_t> nanos =
       program.ok() ? device.tuner()->MeasureNanos(std::move(program).value()) : program.status();
   if (nanos.ok()) return nanos.value();
@@ -64,7 +64,7 @@ void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Device&
   // Compared with the best of their own kernels, which are known now.
   for (size_t i = begin; i + 1 < end; ++i) {
     if (!IsGpuPair(graph, i, i + 1)) continue;
-    const Result<GpuProgram> trial = PlanGpuTrial(graph, i, i + 2, device.storage());
+    const Result<GpuProgram> trial = PlanGpuTrial(graph, i, i + 2, device);
     if (!trial.ok() || trial->choices.empty()) continue;
     // The choice of the pair comes before those of its operators.
     if (!MeasureAll(graph, i, i + 2, device, trial->choices.front())) return;

@@ -60,6 +60,18 @@ class Net {
         OpCode::kAveragePool2d, {x}, {in[0], 1, 1, in[3]},
         OptionsSpec(kPool2dOptions).Byte(0, 1).Int(1, 1).Int(2, 1).Int(3, in[2]).Int(4, in[1]));
   }
+  int Join(std::vector<int32_t> parts, size_t axis) {
+    Dims shape = shapes_[static_cast<size_t>(parts[0])];
+    shape[axis] = 0;
+    for (const int32_t part : parts) shape[axis] += shapes_[static_cast<size_t>(part)][axis];
+    return Op(OpCode::kConcatenation, std::move(parts), shape,
+              OptionsSpec(kConcatenationOptions).Int(0, static_cast<int32_t>(axis)));
+  }
+  // A constant of int32: a size.
+  int Integers(const std::vector<int32_t>& values) {
+    const Dims shape = {static_cast<int32_t>(values.size())};
+    return Keep(spec_.AddConstant("c", DType::kInt32, shape, ToBytes(values)), shape);
+  }
   int Binary(OpCode code, int a, int b, int shape_of) {
     const Dims shape = shapes_[static_cast<size_t>(shape_of)];  // which moves when one is added
     return Op(code, {a, b}, shape);

@@ -27,7 +27,7 @@ TW_KERNEL(resize_bilinear)(tw_in input, tw_out output, int in_h, int in_w, int c
 
 TW_KERNEL(resize_nearest)(tw_in input, tw_out output, int in_h, int in_w, int channels,
                           int out_h, int out_w, int n_rows, float scale_y, float scale_x,
-                          int half_pixel, int align_corners) {
+                          int half_pixel, int align_corners TW_TAIL) {
   const int c = (int)get_global_id(0) * 4;
   const int x = (int)get_global_id(1);
   const int row = (int)get_global_id(2);
@@ -37,6 +37,6 @@ TW_KERNEL(resize_nearest)(tw_in input, tw_out output, int in_h, int in_w, int ch
   const float fx = tw_position(x, scale_x, half_pixel, 0.0f);
   const int iy = clamp((int)(align_corners ? round(fy) : floor(fy)), 0, in_h - 1);
   const int ix = clamp((int)(align_corners ? round(fx) : floor(fx)), 0, in_w - 1);
-  tw_store_part(output, (row * out_w + x) * channels + c, n,
-                tw_load_part(input, ((b * in_h + iy) * in_w + ix) * channels + c, n));
+  tw_finish(output, (row * out_w + x) * channels + c, c, n,
+            tw_load_part(input, ((b * in_h + iy) * in_w + ix) * channels + c, n));
 }

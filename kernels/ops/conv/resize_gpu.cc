@@ -30,7 +30,7 @@ Status PlanResize(GpuContext& context, const char* entry, bool nearest) {
   if (nearest) args.push_back(IntArg(params.align_corners));
   context.Add("resize", entry, args, (in[3] + 3) / 4, out[2], n_rows);
   context.TakesSteps(1, nearest ? 4 : 16, nearest ? 0 : 16);
-  if (!nearest) context.TakesStages(in[3]);
+  context.TakesStages(in[3]);
   if (context.moves_bytes()) context.TakesFormat(context.output_format(0));
   return Status::Ok();
 }

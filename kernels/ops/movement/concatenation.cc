@@ -25,7 +25,7 @@ struct RescaledState : SplitRowsState {
     int64_t row_bytes = 0;
     uint8_t table[256];
   };
-  int64_t n_rows = 0, whole_bytes = 0;
+  int64_t whole_bytes = 0;
   std::vector<Piece> pieces;
 };
 

@@ -72,10 +72,15 @@ Status PlanStridedCopy(GpuContext& context) {
 
 Status PlanJoin(GpuContext& context) {
   const auto& copies = context.state<SplitRowsState>().copies;
+  const int64_t n_rows = context.state<SplitRowsState>().n_rows;
   const int64_t bytes = ElementBytes(context.output(0));
   for (size_t k = 0; k < copies.size(); ++k) {
     if (copies[k].empty()) continue;
-    AddStridedCopy(context, copies[k], bytes, context.In(static_cast<int>(k)), context.Out(0));
+    const int input = static_cast<int>(k);
+    AddStridedCopy(context, copies[k], bytes, context.In(input), context.Out(0));
+    context.JoinsRows({context.input(input)->shape.NumElements() / n_rows,
+                       context.output(0).shape.NumElements() / n_rows,
+                       copies[k].dst_offset() / bytes});
   }
   if (!copies.empty()) return Status::Ok();
   // A CONCATENATION of inputs with several scales; the device does not handle those.

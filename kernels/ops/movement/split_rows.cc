@@ -8,6 +8,7 @@ namespace topwork {
 void PrepareSplitRows(PrepareContext& context, bool to_pieces, int whole, int64_t n_rows,
                       const std::vector<int64_t>& row_bytes) {
   SplitRowsState* state = context.NewState<SplitRowsState>();
+  state->n_rows = n_rows;
   int64_t whole_bytes = 0;
   for (int64_t bytes : row_bytes) whole_bytes += bytes;
   int64_t column = 0;

@@ -14,6 +14,7 @@ namespace topwork {
 
 struct SplitRowsState : OpState {
   std::vector<StridedCopy> copies;  // one per piece
+  int64_t n_rows = 1;
 };
 
 // Makes the state of a cut of `whole` into pieces of `row_bytes[k]` bytes per row, n_rows rows.

@@ -21,6 +21,7 @@
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
+#include "tests/support/net.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/random_floats.h"
 
@@ -136,6 +137,14 @@ void AddConvolution(int32_t channels, int32_t filter, Storage storage, ProgramSe
   AddModel(bytes.data(), bytes.size(), storage, programs);
 }
 
+// Layers whose results are joined in place.
+void AddJoined(Storage storage, ProgramSet* programs) {
+  Net net;
+  const int x = net.Input({1, 8, 8, 16});
+  const Bytes bytes = net.Build(net.Join({net.Conv(x, 16, 1), net.Conv(x, 16, 3)}, 3));
+  AddModel(bytes.data(), bytes.size(), storage, programs);
+}
+
 // Convolutions of bytes of 1x1 and 3x3 taps that fit all tiles; the golden cases' do not.
 void AddWideConvolutionsOfBytes(Storage storage, ProgramSet* programs) {
   for (const int32_t taps : {1, 3}) {
@@ -201,6 +210,7 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
     AddWideConvolutionsOfBytes(storage, &programs);
     AddBatchMatMul(storage, &programs);
     AddHeads(storage, &programs);
+    AddJoined(storage, &programs);
   }
   const size_t n_launched = programs.names().size();
   AddRest(&programs);
