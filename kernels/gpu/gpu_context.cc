@@ -254,6 +254,7 @@ const char* GpuContext::Choose(const std::string& work, std::vector<const char*>
                                const char* usual) {
   GpuChoice choice;
   choice.work = work + (program_->storage == Storage::kFloat16 ? " float16" : " float32");
+  if (program_->storage == Storage::kFloat16 && program_->half_products) choice.work += " products";
   choice.variants = std::move(variants);
   choice.usual = choice.chosen = usual;
   const auto choose = [&](const std::string& wanted) {
@@ -368,6 +369,11 @@ void GpuContext::TakesOptions(const std::string& options) {
 
 void GpuContext::TakesRows(int64_t size, int64_t other) {
   if (size % 4 == 0 && other % 4 == 0) TakesOptions(" -DTW_ALIGNED");
+}
+
+void GpuContext::TakesHalfProducts(int64_t size, int64_t other) {
+  if (!program_->half_products || program_->storage != Storage::kFloat16) return;
+  if (size % 4 == 0 && other % 4 == 0) TakesOptions(" -DTW_HALF_PRODUCTS");
 }
 
 void GpuContext::TakesFormat(const GpuFormat& format) {

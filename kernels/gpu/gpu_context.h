@@ -111,6 +111,9 @@ class GpuContext {
   // load and store aligned fours.
   void TakesRows(int64_t size, int64_t other);
 
+  // It can multiply in float16 such rows, where the device can.
+  void TakesHalfProducts(int64_t size, int64_t other);
+
   // The launch added last writes output 0, whose rows have so many elements, by tw_finish: it may take
   // stages.
   void TakesStages(int64_t columns);

@@ -36,6 +36,7 @@ struct GpuProgram {
 
   bool is_trial = false;  // planned to see whether it can be: constants are not computed
   Storage storage = Storage::kFloat32;
+  bool half_products = false;  // with float16: the device can compute in it
   GpuTuner* tuner = nullptr;   // null: variants that suit most devices
   std::string forced_variant;  // taken wherever it fits, for measuring
   // The working memory that one operator may take; if it needs more, it is computed another way.

@@ -58,6 +58,8 @@ class Device {
   virtual const char* name() const = 0;
   // How it keeps float tensors.
   virtual Storage storage() const { return Storage::kFloat32; }
+  // Whether float16 there may be multiplied and added, too, not only stored.
+  virtual bool has_half_products() const { return false; }
   // What is known of kernels' speeds there; null: nothing is known, nor can it be measured.
   virtual GpuTuner* tuner() const { return nullptr; }
   // What may be used there; 0: not known.

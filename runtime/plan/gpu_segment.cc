@@ -75,6 +75,7 @@ class SegmentPlanner {
                  GpuTuner* tuner, const std::string& forced_variant)
       : graph_(graph), begin_(begin), end_(end) {
     program_.storage = device.storage();
+    program_.half_products = device.has_half_products();
     program_.tuner = tuner;
     program_.forced_variant = forced_variant;
   }

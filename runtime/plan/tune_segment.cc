@@ -55,6 +55,7 @@ void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Device&
   for (size_t i = begin; i < end; ++i) {
     GpuProgram trial;
     trial.storage = device.storage();
+    trial.half_products = device.has_half_products();
     trial.tuner = tuner;
     if (!TryPlan(graph, graph.ops[i], &trial).ok()) continue;
     for (const GpuChoice& choice : trial.choices) {

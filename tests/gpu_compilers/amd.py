@@ -41,7 +41,7 @@ def load_bits(name):
 
 def kind(text):
     name = re.sub(r"_(e32|e64|dpp|sdwa)$", "", text.split()[0])
-    if re.match(r"v_pk_fma_f16|v_dot2", name):
+    if re.match(r"v_pk_(fma|mul)_f16|v_dot2", name):
         return loops.Kind("float", 2)
     if re.match(r"v_(fma|mad|mac)\w*_f(16|32)$", name):
         return loops.Kind("float", 1)

@@ -43,7 +43,7 @@ def kind(text):
     base, *more = name.split(".")
     if base == "FFMA":
         return loops.Kind("float", 1)
-    if base == "HFMA2" and "-RZ, RZ" not in rest:  # that one moves a constant
+    if base in ("HFMA2", "HMUL2") and "-RZ, RZ" not in rest:  # that one moves a constant
         return loops.Kind("float", 2)
     if base == "IDP":
         return loops.Kind("dot", 4)
@@ -89,6 +89,8 @@ def resources(text):
 def compile_program(source, options, folder):
     """{kernel: its figures}; clang.Failed says what a compiler said. The folder takes files of its own."""
     ptx, cubin = os.path.join(folder, "x.ptx"), os.path.join(folder, "x.cubin")
+    if "-DTW_HALF_PRODUCTS" in options:  # the processor has them, though this target of clang's does not say so
+        options += " -Xclang -cl-ext=+cl_khr_fp16"
     clang.assemble(DOT + source, options, TRIPLE, ARCHITECTURE, LIBRARY, ptx)
     said = clang.run([tool("ptxas"), f"-arch={ARCHITECTURE}", "-O3", "-v", ptx, "-o", cubin])
     code = disassembled(clang.run([tool("nvdisasm"), "-c", cubin]))

@@ -70,7 +70,7 @@ def tiles(half):
     found = {}
     for (program, options, kernel), line in lines.items():
         storage, _, tile = kernel.removeprefix("gemm_").partition("_")
-        if program == "gemm" and "-DTW_ALIGNED" in options and (storage == "f16") == half:
+        if program == "gemm" and "-DTW_ALIGNED" in options and (storage == "f16") == half == ("-DTW_HALF_PRODUCTS" in options):
             found[tile] = (line, *map(int, tile.removeprefix("split_").split("x")), 8 if "-DTW_SPLIT" in options else 1)
     return found
 

@@ -6,6 +6,8 @@
 // TW_CHANNELS], bias as [group][the same]. Loops over TW_PIXELS, TW_FOURS and TW_SUMS unroll, and
 // arrays of these sizes are registers.
 //
+// With TW_HALF_PRODUCTS eight input channels are multiplied in half at a time.
+//
 // x: blocks of channels of all groups; y: blocks of pixels of a row; z: rows of all images.
 #define TW_FOURS (TW_CHANNELS / 4)
 #define TW_SUMS tw_sums(TW_PIXELS * TW_FOURS)
@@ -62,7 +64,27 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
       }
       tw_in w = weights + ((g * filter_h + ky) * filter_w + kx) * group_in * wide + oc;
       int c = 0;
+#ifdef TW_HALF_PRODUCTS
+      for (; c + 8 <= group_in; c += 8, w += 8 * wide) {
+        tw_half4 k[TW_FOURS][8];
+#pragma unroll
+        for (int f = 0; f < TW_FOURS; ++f) {
+#pragma unroll
+          for (int j = 0; j < 8; ++j) k[f][j] = tw_half4_at(w + j * wide + 4 * f);
+        }
+#pragma unroll
+        for (int p = 0; p < TW_PIXELS; ++p) {
+          tw_half4 v0 = tw_half4_at(input + from[p] + c), v1 = tw_half4_at(input + from[p] + c + 4);
+          v0 = inside[p] ? v0 : (tw_half4)(0);
+          v1 = inside[p] ? v1 : (tw_half4)(0);
+#pragma unroll
+          for (int f = 0; f < TW_FOURS; ++f) tw_chain(sum[p][f][0], v0, v1, k[f])
+        }
+      }
+      if (c + 4 <= group_in) {
+#else
       for (; c + 4 <= group_in; c += 4, w += 4 * wide) {
+#endif
         float4 v[TW_PIXELS];
 #pragma unroll
         for (int p = 0; p < TW_PIXELS; ++p) {

@@ -88,6 +88,7 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
                      static_cast<double>(16 * block.pixels * block.fours));
   context.TakesOptions(ConvBlockOptions(block.pixels, block.fours * 4));
   context.TakesRows(filter[3], filter[0] / groups);
+  context.TakesHalfProducts(filter[3], filter[0] / groups);
   context.TakesStages(filter[0]);
 }
 

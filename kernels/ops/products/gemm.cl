@@ -5,6 +5,8 @@
 // named: gemm_f32_4x8. Loops over TW_ROWS and TW_FOURS unroll, and arrays of these sizes are
 // registers. x: blocks of columns; y: blocks of rows.
 //
+// With TW_HALF_PRODUCTS eight steps of the depth are multiplied in half at a time.
+//
 // With TW_SPLIT (gemm_f32_split_8x4), for few rows and columns: a work-group of 64 for 8 blocks of
 // columns, whose items take the depth in 8 parts and add up in a tree. Groups in x: 8 blocks.
 #define TW_FOURS (TW_COLUMNS / 4)
@@ -14,10 +16,12 @@
 #ifdef TW_SCALED
 #define TW_SCALE , tw_in scale
 #define TW_TIMES4(i) *tw_load4(0, scale + (i))
+#define TW_HALF_TIMES4(i) *tw_half4_at(scale + (i))
 #define TW_TIMES(i) *(float)tw_load((i), scale)
 #else
 #define TW_SCALE
 #define TW_TIMES4(i)
+#define TW_HALF_TIMES4(i)
 #define TW_TIMES(i)
 #endif
 #ifdef TW_SPLIT
@@ -42,16 +46,37 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
   const int row = (int)get_global_id(1) * TW_ROWS;
   const int wide = (n + TW_COLUMNS - 1) / TW_COLUMNS * TW_COLUMNS;
   // Where this part of the depth begins.
-  tw_in from[TW_ROWS], line = b + 4 * first * wide + min(column, wide - TW_COLUMNS);
+  tw_in from[TW_ROWS], line = b + TW_CHAIN * first * wide + min(column, wide - TW_COLUMNS);
   float4 sum[TW_ROWS][TW_FOURS];
 #pragma unroll
   for (int r = 0; r < TW_ROWS; ++r) {
-    from[r] = a + min(row + r, m - 1) * k + 4 * first;
+    from[r] = a + min(row + r, m - 1) * k + TW_CHAIN * first;
 #pragma unroll
     for (int f = 0; f < TW_FOURS; ++f) sum[r][f] = (float4)(0.0f);
   }
-  int i = 4 * first;
+  int i = TW_CHAIN * first;
+#ifdef TW_HALF_PRODUCTS
+  for (; i + 8 <= k; i += 8 * parts) {
+    tw_half4 w[TW_FOURS][8];
+#pragma unroll
+    for (int f = 0; f < TW_FOURS; ++f) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) w[f][j] = tw_half4_at(line + j * wide + 4 * f);
+    }
+#pragma unroll
+    for (int r = 0; r < TW_ROWS; ++r) {
+      const tw_half4 v0 = tw_rounded4(tw_half4_at(from[r]) TW_HALF_TIMES4(i));
+      const tw_half4 v1 = tw_rounded4(tw_half4_at(from[r] + 4) TW_HALF_TIMES4(i + 4));
+      from[r] += 8 * parts;
+#pragma unroll
+      for (int f = 0; f < TW_FOURS; ++f) tw_chain(sum[r][f], v0, v1, w[f])
+    }
+    line += 8 * parts * wide;
+  }
+  if (i + 4 <= k) {  // of one part
+#else
   for (; i + 4 <= k; i += 4 * parts) {
+#endif
     float4 v[TW_ROWS];
 #pragma unroll
     for (int r = 0; r < TW_ROWS; ++r) {

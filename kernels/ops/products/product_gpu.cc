@@ -142,6 +142,7 @@ void AddTile(GpuContext& context, const GemmTile& tile, int64_t m, int64_t n, in
   context.TakesOptions(" -DTW_ROWS=" + std::to_string(tile.rows) +
                        " -DTW_COLUMNS=" + std::to_string(tile.columns));
   context.TakesRows(k, n);
+  context.TakesHalfProducts(k, n);
   context.TakesStages(n);
   context.TakesScale(0, k);
 }

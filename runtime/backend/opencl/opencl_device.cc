@@ -23,6 +23,7 @@ class OpenClDevice final : public topwork::Device {
 
   const char* name() const override { return "opencl"; }
   Storage storage() const override { return storage_; }
+  bool has_half_products() const override { return context_->info().fp16; }
   GpuTuner* tuner() const override { return tuner_.get(); }
 
   DeviceLimits limits() const override {

@@ -27,6 +27,7 @@ class ApartDevice final : public Device {
 
   const char* name() const override { return "apart"; }
   Storage storage() const override { return storage_; }
+  bool has_half_products() const override { return has_half_products_; }
   GpuTuner* tuner() const override { return tuner_; }
   // Null, or one that outlives the device.
   void SetTuner(GpuTuner* tuner) { tuner_ = tuner; }
@@ -36,6 +37,12 @@ class ApartDevice final : public Device {
   // A program's buffers are its own, so that one session at a time may run it.
   Result<std::unique_ptr<AttachedPrograms>> Attach(const LoadedPrograms& programs) const override;
 
+  // Products in half on every device: on one without them each step is rounded to half.
+  void EmulateHalfProducts() {
+    has_half_products_ = true;
+    if (!context_->info().fp16) options_ += " -DTW_EMULATED";
+  }
+
   // Names of the kernels loaded so far.
   const std::set<std::string>& entries() const { return entries_; }
 
@@ -43,6 +50,7 @@ class ApartDevice final : public Device {
   const std::shared_ptr<opencl::Context> context_;
   const Storage storage_;
   GpuTuner* tuner_ = nullptr;
+  bool has_half_products_ = false;
   std::string options_;
   mutable std::set<std::string> entries_;
   mutable LoadedPrograms kept_;

@@ -91,13 +91,15 @@ Model MakeModel(const Case& c) {
 
 // The kernels that ran; answers within 1e-5 (half: 2e-3) of the output's largest value.
 std::set<std::string> CheckCase(const Case& c, const std::string& variant, Storage storage,
-                                const std::shared_ptr<opencl::Context>& context) {
+                                const std::shared_ptr<opencl::Context>& context,
+                                bool half_products = false) {
   const Model model = MakeModel(c);
   const std::vector<float> expected = test::RunModel(model.bytes, model.inputs, nullptr);
   test::ScriptedTuner tuner;
   tuner.forced = variant;
   const auto backend = std::make_shared<ApartDevice>(context, storage);
   backend->SetTuner(&tuner);
+  if (half_products) backend->EmulateHalfProducts();
   const std::vector<float> got = test::RunModel(model.bytes, model.inputs, backend);
   REQUIRE(got.size() == expected.size());
   float range = 1e-3f, worst = 0.0f;
@@ -172,6 +174,14 @@ TEST_CASE("opencl kernels: conv_2d in blocks of every size", "[opencl][opencl-ke
   const auto context = MakeContext(device);
   CheckAll({valid, Conv(1, 3, 2, 1, 3, 1), strided, dilated, grouped}, blocks, context);
   CheckAll({aligned}, blocks, context);
+  const Case deep = With(aligned, [](Case& c) { c.groups = 1; });
+  const Case rest = With(aligned, [](Case& c) { c.channels = 24; });
+  for (const char* block : blocks) {
+    for (const Case& c : {aligned, deep, rest}) {
+      const std::set<std::string> entries = {block};
+      CHECK(CheckCase(c, block, Storage::kFloat16, context, true) == entries);
+    }
+  }
 }
 
 TEST_CASE("opencl kernels: winograd tiles of 2x2 and 4x4", "[opencl][opencl-kernels]") {

@@ -106,6 +106,37 @@ TEST_CASE("opencl kernels: every tile of a product", "[opencl][opencl-kernels]")
   }
 }
 
+// Depths of whole chains, with four steps behind them, and of four steps alone.
+TEST_CASE("opencl kernels: every tile of a product in half", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  const auto context = MakeContext(device);
+  for (const char* tile : {"gemm_8x4", "gemm_4x8", "gemm_4x4", "gemm_2x4", "gemm_1x4",
+                           "gemm_split_8x4", "gemm_split_4x4"}) {
+    test::ScriptedTuner tuner;
+    tuner.forced = tile;
+    const auto backend = std::make_shared<ApartDevice>(context, Storage::kFloat16);
+    backend->EmulateHalfProducts();
+    backend->SetTuner(&tuner);
+    for (const Case& c : {Case{11, 36, 132, Activation::kRelu, true, tile},
+                          Case{9, 8, 136, Activation::kNone, true, tile},
+                          Case{8, 12, 4, Activation::kNone, false, tile}}) {
+      const test::Bytes model = MakeModel(c, Exact(c.units, 3));
+      const std::vector<float> input = Exact(c.batch * c.depth, 1);
+      const std::vector<float> expected = test::RunModel(model, {input}, nullptr);
+      const std::vector<float> got = test::RunModel(model, {input}, backend);
+      REQUIRE(got.size() == expected.size());
+      float range = 1e-3f, worst = 0.0f;
+      for (size_t i = 0; i < got.size(); ++i) {
+        range = std::max(range, std::fabs(expected[i]));
+        const float error = std::fabs(got[i] - expected[i]);
+        worst = error <= worst ? worst : error;  // NaN stays
+      }
+      INFO(tile << ", " << c.depth << " deep");
+      CHECK(worst <= 2e-3f * range);
+    }
+  }
+}
+
 TEST_CASE("opencl kernels: batch_matmul with either side turned", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   const auto context = MakeContext(device);

@@ -71,9 +71,10 @@ class AnyVariant final : public GpuTuner {
 
 class Recorder final : public FakeGpu {
  public:
-  Recorder(Storage storage, ProgramSet* programs)
-      : storage_(storage), programs_(*programs), tuner_(programs) {}
+  Recorder(Storage storage, ProgramSet* programs, bool half_products)
+      : storage_(storage), half_products_(half_products), programs_(*programs), tuner_(programs) {}
   Storage storage() const override { return storage_; }
+  bool has_half_products() const override { return half_products_; }
   GpuTuner* tuner() const override { return &tuner_; }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     programs_.Add(program.launches);
@@ -82,15 +83,17 @@ class Recorder final : public FakeGpu {
 
  private:
   const Storage storage_;
+  const bool half_products_;
   ProgramSet& programs_;
   mutable AnyVariant tuner_;
 };
 
-void AddModel(const void* data, size_t n_bytes, Storage storage, ProgramSet* programs) {
+void AddModel(const void* data, size_t n_bytes, Storage storage, ProgramSet* programs,
+              bool half_products = false) {
   const auto model = Model::OpenMemory(data, n_bytes, false);
   REQUIRE(model.ok());
   PlanOptions options;
-  options.devices = {std::make_shared<Recorder>(storage, programs)};
+  options.devices = {std::make_shared<Recorder>(storage, programs, half_products)};
   REQUIRE(BuildPlan(model.value(), options).status().ToString() == "OK");
 }
 
@@ -127,14 +130,15 @@ void AddHeads(Storage storage, ProgramSet* programs) {
 }
 
 // A square convolution of so many channels.
-void AddConvolution(int32_t channels, int32_t filter, Storage storage, ProgramSet* programs) {
+void AddConvolution(int32_t channels, int32_t filter, Storage storage, ProgramSet* programs,
+                    bool half_products = false) {
   OneOpModel model;
   const size_t n_weights = static_cast<size_t>(channels * filter * filter * channels);
   model.Input({1, 16, 16, channels})
       .Constant({channels, filter, filter, channels}, RandomFloats(n_weights, 1));
   const Bytes bytes = model.Build(OpCode::kConv2d, {1, 16, 16, channels},
                                   OptionsSpec(kConv2dOptions).Int(1, 1).Int(2, 1));
-  AddModel(bytes.data(), bytes.size(), storage, programs);
+  AddModel(bytes.data(), bytes.size(), storage, programs, half_products);
 }
 
 // Layers whose results are joined in place.
@@ -212,12 +216,17 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
     AddHeads(storage, &programs);
     AddJoined(storage, &programs);
   }
+  for (const int32_t filter : {1, 3}) {
+    AddConvolution(128, filter, Storage::kFloat16, &programs, true);
+  }
   const size_t n_launched = programs.names().size();
   AddRest(&programs);
   CHECK(programs.names().size() - n_launched <= 3);
   CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=4 -DTW_COLUMNS=4") == 1);
   CHECK(programs.lines().count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE -DTW_ROWS=4 "
                                "-DTW_COLUMNS=8 -DTW_SMALL -DTW_ALIGNED -DTW_DEEP") == 1);
+  CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=8 -DTW_COLUMNS=4 "
+                               "-DTW_ALIGNED -DTW_HALF_PRODUCTS") == 1);
   const char* folder = std::getenv("TOPWORK_WRITE_PROGRAMS");
   if (folder != nullptr) Write(folder, programs);
 }
