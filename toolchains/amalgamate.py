@@ -18,7 +18,8 @@ import zlib
 import cpp_names
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ["train", "learn", "judge", "checkpoints", "quantizer", "custom_ops", "opencl", "describe", "sparse"]
+PARTS = ["train", "learn", "judge", "checkpoints", "quantizer", "custom_ops", "opencl", "describe", "sparse",
+         "metadata", "export"]
 FOLDERS = {"ports/linux": "PORT", "runtime/base": "BASE", "runtime/tensor": "TENSOR", "kernels": "KERNELS",
            "models/format": "FORMAT", "runtime/backend": "BACKEND", "runtime/backend/opencl": "OPENCL",
            "runtime/plan": "PLAN", "runtime/session": "SESSION", "runtime/train": "TRAIN", "runtime/api": "API"}
@@ -230,8 +231,8 @@ def names_to_change(texts):
 
 
 def definitions(has, selection):
-    names = ["_GNU_SOURCE", "TW_BUILDING_LIBRARY 1", "TW_ISA baseline", "EIGEN_MPL2_ONLY", "EIGEN_DONT_PARALLELIZE",
-             "EIGEN_NO_DEBUG"]
+    names = ["_GNU_SOURCE", "TW_BUILDING_LIBRARY 1", "TW_ISA baseline", "TW_ONE_ISA 1", "EIGEN_MPL2_ONLY",
+             "EIGEN_DONT_PARALLELIZE", "EIGEN_NO_DEBUG"]
     names += ["TW_HAVE_TRAIN 1"] if has["train"] else []
     names += ["TW_SELECTION 1"] if selection else []
     names += [f"TW_NO_{part.upper()} 1" for part in PARTS if not has[part]]

@@ -45,6 +45,10 @@ function(tw_read_selection file folder)
     "// Written by toolchains/selection.cmake.\nTW_SELECT_TYPES(${all_types}u)\n${rows}")
 endfunction()
 
+if(TOPWORK_TRAIN AND TOPWORK_LEARN AND NOT TOPWORK_METADATA)
+  message(FATAL_ERROR "TOPWORK_LEARN packs files into models: turn it off, too, or TOPWORK_METADATA on.")
+endif()
+
 # topwork_selection: what says so to the sources that ask. Others, as drivers of devices, compile as ever.
 add_library(topwork_selection INTERFACE)
 # What an option leaves out, sources hear of (kernels/contract/selection.h, runtime/api/handles.h).
@@ -55,6 +59,11 @@ foreach(_part IN ITEMS OPENCL TRAIN JUDGE CUSTOM_OPS DESCRIBE SPARSE)
 endforeach()
 if(TOPWORK_SHORT_LOOPS)
   target_compile_definitions(topwork_selection INTERFACE TW_SHORT_LOOPS=1)
+endif()
+# (Tests and programs that know nothing of a selection make tables of loops of their own.)
+set(_sets ${TOPWORK_ISAS} ${TOPWORK_BYTES_ISAS} ${TOPWORK_HALF_ISAS} ${TOPWORK_EIGEN_ISAS})
+if(_sets STREQUAL "baseline" AND NOT TOPWORK_TESTS)
+  target_compile_definitions(topwork_selection INTERFACE TW_ONE_ISA=1)
 endif()
 if(TOPWORK_TRAIN STREQUAL "LAST")
   target_compile_definitions(topwork_selection INTERFACE TW_TRAIN_LAST=1)

@@ -8,6 +8,7 @@
 
 #include "models/format/constants.h"
 #include "models/format/model_tables.h"
+#include "models/format/parts.h"
 #include "models/format/write_steps.h"
 #include "tflite_generated.h"
 
@@ -157,6 +158,7 @@ void RemoveOutputs(std::vector<int> removed, ModelTables* tables) {
 
 // Files, and the names of outputs where the model's metadata lists them.
 void WriteNotes(const Model& model, const GraphAddition& addition, ModelTables* tables) {
+  if (!kHasMetadata) return tables->DropNotes();
   ModelNotes notes = tables->Notes();
   for (const AssociatedFile& added : addition.files) {
     auto& files = notes.files;

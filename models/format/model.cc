@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "models/format/parts.h"
 #include "models/format/read.h"
 #include "models/format/zip.h"
 #include "ports/port.h"
@@ -55,6 +56,11 @@ class ModelReader {
     TW_RETURN_IF_ERROR(ReadSubgraphs(*root, model->bytes_, &model->subgraphs_));
     model->signatures_ = ReadSignatures(*root);
     model->metadata_ = ReadMetadataEntries(*root, model->bytes_);
+    return kHasMetadata ? ReadNotes(model) : Status::Ok();
+  }
+
+ private:
+  static Status ReadNotes(Model* model) {
     TW_ASSIGN_OR_RETURN(model->associated_files_, ReadAppendedZip(model->bytes_));
     Span<const uint8_t> metadata;
     for (const MetadataEntry& entry : model->metadata_) {

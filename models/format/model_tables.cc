@@ -322,6 +322,12 @@ void ModelTables::RemoveWithInputs(const EditedOperator* op) {
   }
 }
 
+void ModelTables::DropNotes() {
+  files_.clear();
+  const auto entry = std::find_if(metadata_.begin(), metadata_.end(), IsNotes);
+  if (entry != metadata_.end()) metadata_.erase(entry);
+}
+
 ModelNotes ModelTables::Notes() const {
   ModelNotes notes;
   notes.files = files_;

@@ -112,6 +112,8 @@ class ModelTables {
   // What the model carries besides its graph.
   ModelNotes Notes() const;
   void SetNotes(ModelNotes notes);
+  // The new model has neither.
+  void DropNotes();
 
   // The new file. Tensors and buffers that were used and no longer are, are left out.
   Result<std::vector<uint8_t>> Pack();

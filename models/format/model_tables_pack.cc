@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/format/model_tables.h"
+#include "models/format/parts.h"
 #include "models/format/unknown_parts.h"
 #include "models/format/zip_write.h"
 #include "tflite_generated.h"
@@ -211,7 +212,7 @@ Result<std::vector<uint8_t>> ModelTables::Pack() {
   FinishTables();
   std::vector<uint8_t> out =
       model_.WriteFile(schema::ModelIdentifier(), static_cast<size_t>(bytes));
-  TW_RETURN_IF_ERROR(AppendZip(files_, &out));
+  if (kHasMetadata) TW_RETURN_IF_ERROR(AppendZip(files_, &out));
   return out;
 }
 

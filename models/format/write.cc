@@ -8,7 +8,9 @@
 #include "kernels/contract/selection.h"
 #include "models/format/constants.h"
 #include "models/format/layer_weights.h"
+#include "models/format/parts.h"
 #include "models/format/write_steps.h"
+#include "runtime/base/log.h"
 
 namespace topwork {
 namespace {
@@ -132,6 +134,15 @@ Result<HeadFormat> NewFormat(const Model& model, const HeadReplacement& head) {
 
 Status WriteNotes(const Model& model, const HeadReplacement& head, int old_classes,
                   ModelTables* tables) {
+  if (!kHasMetadata) {
+    tables->DropNotes();
+    if (!head.class_names.empty() || !head.input_mean.empty()) {
+      Log(LogLevel::kWarning,
+          "the new model says neither the names of its classes nor how its inputs are normalised: "
+          "this library was built without metadata; build it with TOPWORK_METADATA=ON");
+    }
+    return Status::Ok();
+  }
   if (model.main_index() != 0) return Status::Ok();  // notes are of subgraph 0
   const bool new_labels = !head.class_names.empty() || head.n_classes != old_classes;
   if (!new_labels && head.input_mean.empty() && head.input_std.empty()) return Status::Ok();
@@ -175,7 +186,8 @@ Result<std::vector<uint8_t>> ExportWithHead(const Model& model, const HeadReplac
     old_classes = FindWeights(model.main(), OpAt(model, head.op)).shape[0];
     TW_ASSIGN_OR_RETURN(const HeadFormat format, NewFormat(model, head));
     WriteHeadParameters(head, format, &tables);
-    if (head.hidden.n_units > 0) InsertHidden(head, tables.op(head.op), &tables);
+    if (!kTrainsLastAlone && head.hidden.n_units > 0)
+      InsertHidden(head, tables.op(head.op), &tables);
     TW_RETURN_IF_ERROR(WriteTail(head, format, &tables));
   }
   TW_RETURN_IF_ERROR(WriteNotes(model, head, old_classes, &tables));

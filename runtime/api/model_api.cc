@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/format/find_output.h"
+#include "models/format/parts.h"
 #include "ports/port.h"
 #include "runtime/api/handles.h"
 #include "runtime/api/model_head.h"
@@ -211,6 +212,11 @@ tw_status tw_model_get_file(const tw_model* model, const char* name, const void*
   TW_REQUIRE(name);
   TW_REQUIRE(out_data);
   TW_REQUIRE(out_data_bytes);
+  if (!topwork::kHasMetadata) {
+    return Report(topwork::Unsupported(
+        "this library was built without metadata and files in models; build it with "
+        "TOPWORK_METADATA=ON"));
+  }
   for (const topwork::AssociatedFile& file : model->model->associated_files()) {
     if (file.name != name) continue;
     *out_data = file.content.data();

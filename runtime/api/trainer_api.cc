@@ -5,6 +5,7 @@
 #include <new>
 
 #include "models/format/find_output.h"
+#include "models/format/parts.h"
 #include "runtime/api/trainer_convert.h"
 #include "runtime/api/trainer_handle.h"
 
@@ -150,5 +151,10 @@ tw_status tw_trainer_predict(tw_trainer* trainer, const tw_examples* examples, f
 tw_status tw_trainer_export(tw_trainer* trainer, tw_model** out_model) {
   TW_REQUIRE(trainer);
   TW_REQUIRE(out_model);
+  if (!topwork::kHasExport) {
+    return Report(topwork::Unsupported(
+        "this library was built without writing of trained models; build it with "
+        "TOPWORK_EXPORT=ON"));
+  }
   return topwork::api::GiveModel(trainer->trainer->Export(), out_model);
 }

@@ -37,10 +37,10 @@ def make(build, here):
     assert files == {"my.selection", "topwork.cc", "topwork/topwork.h", "topwork/topwork.hpp"}, files
 
 
-def compile_library(compiler, here):
+def compile_library(compiler, here, *more):
     head = (here / "topwork.cc").read_text().split("#ifndef", maxsplit=1)[0]
     line = re.search(r"^// +g\+\+ (.*-O2.*)$", head, re.M)[1]
-    result = must(compiler, *line.replace("-O2", "-O1").split(), folder=here)
+    result = must(compiler, *line.replace("-O2", "-O0" if more else "-O1").split(), *more, folder=here)
     assert result == "", result
 
 
@@ -77,6 +77,14 @@ def check_training(here, compilers, build):
     assert models[0].read_bytes() == models[1].read_bytes(), "the two trained models differ"
 
 
+def check_export(here, compilers, build):
+    """Built without it, the example trains and its export names the part."""
+    compile_library(compilers[1], here, "-DTW_NO_EXPORT=1")
+    program = link_both(here, "train_head", compilers, build)[0]
+    result = answer(build, program, ZOO / "digits_cnn_f32.tflite", here / "none.tflite")
+    assert result.returncode != 0 and "TOPWORK_EXPORT=ON" in result.stderr, result.stderr
+
+
 def check_left_out(here, compilers, build):
     """A function that was left out names the part."""
     result = answer(build, link_both(here, "custom_op", compilers, build)[0], ZOO / "digits_cnn_f32.tflite")
@@ -101,6 +109,7 @@ def main():
         check_training(here, (compiler, cxx), build)
         check_left_out(here, (compiler, cxx), build)
         check_symbols(here)
+        check_export(here, (compiler, cxx), build)
     print("the amalgamation compiles and answers as the build does")
 
 
