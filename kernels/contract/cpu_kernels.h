@@ -47,6 +47,14 @@ TW_LOOPS(PoolKernels)
 TW_LOOPS(WinogradKernels)
 #undef TW_LOOPS
 
+// In a library of one instruction set there is nothing to choose: compilers that see the whole of it know
+// every loop by its table, and leave out those that nobody asks for.
+#ifdef TW_ONE_ISA
+constexpr bool kHasOneIsa = true;
+#else
+constexpr bool kHasOneIsa = false;
+#endif
+
 // Used as a pointer to the family's table. Only the operators that use a family refer to its tables,
 // so the linker leaves a family out that no operator of the build uses.
 template <typename Kernels>
@@ -55,7 +63,10 @@ class LoopFamily {
   constexpr LoopFamily() = default;
   constexpr explicit LoopFamily(int set) : set_(set) {}
   constexpr LoopFamily(const Kernels* own) : own_(own) {}  // NOLINT: a table of no build's list
-  operator const Kernels*() const { return own_ != nullptr ? own_ : LoopsOf<Kernels>(set_); }
+  operator const Kernels*() const {
+    if (kHasOneIsa) return LoopsOf<Kernels>(0);
+    return own_ != nullptr ? own_ : LoopsOf<Kernels>(set_);
+  }
   const Kernels* operator->() const { return *this; }
   const Kernels& operator*() const { return *operator->(); }
 

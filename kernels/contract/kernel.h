@@ -53,7 +53,7 @@ class PrepareContext {
   // it.
   int max_threads() const { return max_threads_; }
   // Products of 16-bit numbers that the operator may use for its float32 ones; null: none.
-  const GemmKernels* half_products() const { return half_products_; }
+  const GemmKernels* half_products() const { return kHasOneIsa ? nullptr : half_products_; }
 
   int n_inputs() const { return static_cast<int>(inputs_.size()); }
   int n_outputs() const { return static_cast<int>(outputs_.size()); }

@@ -69,6 +69,7 @@ namespace {
 // That of the set, or of its base where the set lacks the family.
 template <typename Kernels>
 const Kernels* FullTable(int set) {
+  if (kHasOneIsa) return baseline::TableOf(Family<Kernels>());
   switch (set) {
 #define TW_FULL_ISA(name, runs) \
   case kSet_##name:             \
@@ -188,6 +189,7 @@ const CpuKernels& BestCpuKernels() {
 }
 
 const GemmKernels* HalfProductsOf(const CpuKernels& cpu) {
+  if (kHasOneIsa) return nullptr;
   const GemmKernels* best = nullptr;
   for (const Runnable::HalfProducts& half : GetRunnable().half_products) {
     if (std::strcmp(half.base_isa, cpu.base_isa) == 0) best = half.kernels;

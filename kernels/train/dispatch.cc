@@ -28,6 +28,7 @@ Tables TablesFor(const char* isa) {
 #include "isa_list.inc"
   };
   for (const Tables& tables : kAll) {
+    if (kHasOneIsa) break;
     if (std::strcmp(tables.train->isa, isa) == 0) return tables;
   }
   return {&baseline::kTrainKernels, &baseline::kBackwardKernels};

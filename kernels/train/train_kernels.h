@@ -110,6 +110,19 @@ const TrainKernels& TrainKernelsFor(const CpuKernels& cpu);
 // The same by name ("baseline", "avx2", ...); the baseline's when this build has no other.
 const TrainKernels& TrainKernelsFor(const char* isa);
 
+// Used as a pointer to the table of a set. In a library of one set the compiler knows which (LoopFamily).
+class TrainLoops {
+ public:
+  TrainLoops() = default;
+  explicit TrainLoops(const CpuKernels& cpu)
+      : table_(kHasOneIsa ? nullptr : &TrainKernelsFor(cpu)) {}
+  const TrainKernels& operator*() const { return kHasOneIsa ? TrainKernelsFor("") : *table_; }
+  const TrainKernels* operator->() const { return &operator*(); }
+
+ private:
+  const TrainKernels* table_ = nullptr;
+};
+
 // Softmax cross-entropy of one row. Turns logits into delta = (softmax − onehot) · scale in place,
 // returns −log softmax[label] by log-sum-exp, and writes the index of the largest logit to
 // *out_best.

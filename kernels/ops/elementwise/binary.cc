@@ -56,8 +56,8 @@ Status PrepareBinaryOf(PrepareContext& context, std::initializer_list<DType> dty
 }
 
 Status RunBinaryFloat(const RunContext& context, BinaryFn fn) {
-  const ElementwiseKernels& kernels = *context.cpu->elementwise;
-  const BinaryFunction run = kernels.binary[static_cast<int>(fn)];
+  const LoopFamily<ElementwiseKernels>& kernels = context.cpu->elementwise;
+  const BinaryFunction run = kernels->binary[static_cast<int>(fn)];
   const float* a = context.input_data<float>(0);
   const float* b = context.input_data<float>(1);
   float* y = context.output_data<float>(0);
@@ -82,7 +82,7 @@ Status RunBinaryFloat(const RunContext& context, BinaryFn fn) {
     t.lo = lo;
     t.hi = hi;
     run(t);
-    if (tanh) kernels.unary[static_cast<int>(UnaryFn::kTanh)](t.y, t.y, t.rows * t.n, 0.0f);
+    if (tanh) kernels->unary[static_cast<int>(UnaryFn::kTanh)](t.y, t.y, t.rows * t.n, 0.0f);
   });
   return Status::Ok();
 }
@@ -92,10 +92,13 @@ Status RunBinaryNumber(const RunContext& context, BinaryFn fn, const char* name)
     case DType::kInt32:
       return RunBinaryInt<int32_t>(context, fn, name);
     case DType::kInt64:
-      return RunBinaryInt<int64_t>(context, fn, name);
+      if (IsSelected(DType::kInt64)) return RunBinaryInt<int64_t>(context, fn, name);
+      break;
     case DType::kUInt32:
-      return RunBinaryInt<uint32_t>(context, fn, name);
+      if (IsSelected(DType::kUInt32)) return RunBinaryInt<uint32_t>(context, fn, name);
+      break;
     case DType::kInt16:
+      if (!IsSelected(DType::kInt16)) break;
       if (IsPlainFunction(fn) || !IsScaled(context.in(0))) {
         return RunBinaryInt<int16_t>(context, fn, name);
       }
@@ -106,8 +109,9 @@ Status RunBinaryNumber(const RunContext& context, BinaryFn fn, const char* name)
     case DType::kUInt8:
       return RunBinaryQuant(context, fn, name);
     default:
-      return RunBinaryFloat(context, fn);
+      break;
   }
+  return RunBinaryFloat(context, fn);
 }
 
 }  // namespace topwork

@@ -114,7 +114,7 @@ void RunPacked(const RunContext& context) {
 }
 
 Status RunFloat(const RunContext& context) {
-  const ElementwiseKernels& kernels = *context.cpu->elementwise;
+  const LoopFamily<ElementwiseKernels>& kernels = context.cpu->elementwise;
   const TensorView& out = context.out(0);
   if (IsPacked(out.dtype)) {
     RunPacked(context);
@@ -123,11 +123,11 @@ Status RunFloat(const RunContext& context) {
   const float* x = context.input_data<float>(0);
   ForEachScale(out, context.pool, [&](int64_t at, int64_t n, float scale, int32_t zero_point) {
     if (out.dtype == DType::kInt8) {
-      kernels.quantize_i8(x + at, out.as<int8_t>() + at, n, scale, zero_point);
+      kernels->quantize_i8(x + at, out.as<int8_t>() + at, n, scale, zero_point);
     } else if (out.dtype == DType::kUInt8) {
-      kernels.quantize_u8(x + at, out.as<uint8_t>() + at, n, scale, zero_point);
+      kernels->quantize_u8(x + at, out.as<uint8_t>() + at, n, scale, zero_point);
     } else {
-      kernels.quantize_i16(x + at, out.as<int16_t>() + at, n, scale, zero_point);
+      kernels->quantize_i16(x + at, out.as<int16_t>() + at, n, scale, zero_point);
     }
   });
   return Status::Ok();
@@ -149,26 +149,26 @@ void RunBytes(const RunContext& context, int64_t begin, int64_t end) {
 }
 
 void RunWide(const RunContext& context, int64_t begin, int64_t end) {
-  const QuantElementwiseKernels& kernels = *context.cpu->elementwise->quantized;
+  const LoopFamily<ElementwiseKernels>& kernels = context.cpu->elementwise;
   const RequantizeParams& params = context.get_state<RequantizeState>().params;
   const int64_t n = end - begin;
   const DType to = context.out(0).dtype;
   if (context.in(0).dtype == DType::kInt32) {
     const int32_t* x = context.input_data<int32_t>(0) + begin;
     if (to == DType::kInt8) {
-      kernels.requantize_i32_i8(x, context.output_data<int8_t>(0) + begin, n, params);
+      kernels->quantized->requantize_i32_i8(x, context.output_data<int8_t>(0) + begin, n, params);
     } else {
-      kernels.requantize_i32_i16(x, context.output_data<int16_t>(0) + begin, n, params);
+      kernels->quantized->requantize_i32_i16(x, context.output_data<int16_t>(0) + begin, n, params);
     }
     return;
   }
   const int16_t* x = context.input_data<int16_t>(0) + begin;
   if (to == DType::kInt8) {
-    kernels.requantize_i16_i8(x, context.output_data<int8_t>(0) + begin, n, params);
+    kernels->quantized->requantize_i16_i8(x, context.output_data<int8_t>(0) + begin, n, params);
   } else if (to == DType::kInt16) {
-    kernels.requantize_i16_i16(x, context.output_data<int16_t>(0) + begin, n, params);
+    kernels->quantized->requantize_i16_i16(x, context.output_data<int16_t>(0) + begin, n, params);
   } else {
-    kernels.requantize_i16_i32(x, context.output_data<int32_t>(0) + begin, n, params);
+    kernels->quantized->requantize_i16_i32(x, context.output_data<int32_t>(0) + begin, n, params);
   }
 }
 
@@ -207,30 +207,30 @@ Status PrepareDequantize(PrepareContext& context) {
 }
 
 Status RunDequantize(const RunContext& context) {
-  const ElementwiseKernels& kernels = *context.cpu->elementwise;
+  const LoopFamily<ElementwiseKernels>& kernels = context.cpu->elementwise;
   const TensorView& in = context.in(0);
   float* y = context.output_data<float>(0);
   if (in.dtype == DType::kFloat16) {
     const uint16_t* x = in.as<uint16_t>();
     ParallelRows(context.pool, in.shape.NumElements(), 4, [&](int64_t begin, int64_t end) {
-      kernels.half_to_float(x + begin, y + begin, end - begin);
+      kernels->half_to_float(x + begin, y + begin, end - begin);
     });
     return Status::Ok();
   }
   ForEachScale(in, context.pool, [&](int64_t at, int64_t n, float scale, int32_t zero_point) {
     if (in.dtype == DType::kInt8) {
-      kernels.dequantize_i8(in.as<int8_t>() + at, y + at, n, scale, zero_point);
+      kernels->dequantize_i8(in.as<int8_t>() + at, y + at, n, scale, zero_point);
     } else if (in.dtype == DType::kUInt8) {
-      kernels.dequantize_u8(in.as<uint8_t>() + at, y + at, n, scale, zero_point);
+      kernels->dequantize_u8(in.as<uint8_t>() + at, y + at, n, scale, zero_point);
     } else if (IsPacked(in.dtype)) {
       int8_t bytes[kUnpacked];
       for (int64_t i = 0; i < n; i += kUnpacked) {
         const int64_t few = std::min(n - i, kUnpacked);
         Unpack(in.dtype, in.data, at + i, few, bytes);
-        kernels.dequantize_i8(bytes, y + at + i, few, scale, zero_point);
+        kernels->dequantize_i8(bytes, y + at + i, few, scale, zero_point);
       }
     } else {
-      kernels.dequantize_i16(in.as<int16_t>() + at, y + at, n, scale, zero_point);
+      kernels->dequantize_i16(in.as<int16_t>() + at, y + at, n, scale, zero_point);
     }
   });
   return Status::Ok();

@@ -43,7 +43,7 @@ Status Run(const RunContext& context) {
         out[r * n + c] = params.bias + params.alpha * sum;
       }
     }
-    ApplyScalar(cpu, BinaryFn::kPow, out, -params.beta, out, rows * n);
+    ApplyScalar<BinaryFn::kPow>(cpu, out, -params.beta, out, rows * n);
     BinaryTile tile;
     tile.a = in;
     tile.b = tile.y = out;

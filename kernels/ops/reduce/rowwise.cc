@@ -91,19 +91,19 @@ Status PrepareSoftmax(PrepareContext& context) {
 Status RunSoftmax(const RunContext& context) {
   if (kHasQuantized && context.in(0).dtype != DType::kFloat32) return RunSoftmaxQuant(context);
   const CpuKernels& cpu = *context.cpu;
-  const ElementwiseKernels& kernels = *cpu.elementwise;
+  const LoopFamily<ElementwiseKernels>& kernels = cpu.elementwise;
   const float beta = context.params->beta;
   ForEachRowBlock(context, [&](const float* in, float* out, int64_t rows, int64_t n) {
-    if (n <= kernels.short_row && rows > 1) return kernels.softmax(in, out, rows, n, beta);
+    if (n <= kernels->short_row && rows > 1) return kernels->softmax(in, out, rows, n, beta);
     for (int64_t r = 0; r < rows; ++r) {
-      const float max = kernels.reduce_row[static_cast<int>(ReduceFn::kMax)](in + r * n, n);
-      ApplyScalar(cpu, BinaryFn::kSub, in + r * n, max, out + r * n, n);
+      const float max = kernels->reduce_row[static_cast<int>(ReduceFn::kMax)](in + r * n, n);
+      ApplyScalar<BinaryFn::kSub>(cpu, in + r * n, max, out + r * n, n);
     }
-    if (beta != 1.0f) ApplyScalar(cpu, BinaryFn::kMul, out, beta, out, rows * n);
-    kernels.unary[static_cast<int>(UnaryFn::kExp)](out, out, rows * n, 0.0f);
+    if (beta != 1.0f) ApplyScalar<BinaryFn::kMul>(cpu, out, beta, out, rows * n);
+    kernels->unary[static_cast<int>(UnaryFn::kExp)](out, out, rows * n, 0.0f);
     for (int64_t r = 0; r < rows; ++r) {
-      const float sum = kernels.reduce_row[static_cast<int>(ReduceFn::kSum)](out + r * n, n);
-      ApplyScalar(cpu, BinaryFn::kDiv, out + r * n, sum, out + r * n, n);
+      const float sum = kernels->reduce_row[static_cast<int>(ReduceFn::kSum)](out + r * n, n);
+      ApplyScalar<BinaryFn::kDiv>(cpu, out + r * n, sum, out + r * n, n);
     }
   });
   return Status::Ok();
@@ -124,8 +124,8 @@ Status RunLogSoftmax(const RunContext& context) {
       float* y = out + r * n;
       const float max =
           cpu.elementwise->reduce_row[static_cast<int>(ReduceFn::kMax)](in + r * n, n);
-      ApplyScalar(cpu, BinaryFn::kSub, in + r * n, max, y, n);
-      ApplyScalar(cpu, BinaryFn::kSub, y, std::log(SumOf(cpu, UnaryFn::kExp, y, n)), y, n);
+      ApplyScalar<BinaryFn::kSub>(cpu, in + r * n, max, y, n);
+      ApplyScalar<BinaryFn::kSub>(cpu, y, std::log(SumOf(cpu, UnaryFn::kExp, y, n)), y, n);
     }
   });
   return Status::Ok();
@@ -153,7 +153,7 @@ Status RunL2Normalization(const RunContext& context) {
   ForEachRowBlock(context, [&](const float* in, float* out, int64_t rows, int64_t n) {
     for (int64_t r = 0; r < rows; ++r) {
       const float norm = std::sqrt(SumOf(cpu, UnaryFn::kSquare, in + r * n, n));
-      ApplyScalar(cpu, BinaryFn::kDiv, in + r * n, std::max(norm, kEpsilon), out + r * n, n);
+      ApplyScalar<BinaryFn::kDiv>(cpu, in + r * n, std::max(norm, kEpsilon), out + r * n, n);
     }
   });
   return Status::Ok();

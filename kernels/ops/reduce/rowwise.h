@@ -21,8 +21,8 @@ void ForEachRowBlock(const RunContext& context,
                      FunctionRef<void(const float*, float*, int64_t, int64_t)> body);
 
 // y[i] = a[i] op scalar for i < n.
-inline void ApplyScalar(const CpuKernels& cpu, BinaryFn fn, const float* a, float scalar, float* y,
-                        int64_t n) {
+template <BinaryFn kFn>
+void ApplyScalar(const CpuKernels& cpu, const float* a, float scalar, float* y, int64_t n) {
   BinaryTile tile;
   tile.a = a;
   tile.b = &scalar;
@@ -32,7 +32,7 @@ inline void ApplyScalar(const CpuKernels& cpu, BinaryFn fn, const float* a, floa
   tile.b_step = 0;
   tile.lo = -__builtin_inff();
   tile.hi = __builtin_inff();
-  cpu.elementwise->binary[static_cast<int>(fn)](tile);
+  cpu.elementwise->binary[static_cast<int>(kFn)](tile);
 }
 
 // The sum of fn(x[i]) for i < n, in an order that depends on n alone.

@@ -20,7 +20,7 @@ Result<std::unique_ptr<OptimizerState>> OptimizerState::Create(
   std::unique_ptr<OptimizerState> state(new OptimizerState);
   state->options_ = options;
   state->pool_ = pool;
-  state->kernels_ = &TrainKernelsFor(options.cpu != nullptr ? *options.cpu : BestCpuKernels());
+  state->kernels_ = TrainLoops(options.cpu != nullptr ? *options.cpu : BestCpuKernels());
   int64_t n = 0;
   for (const ParameterInfo& info : layout) {
     const int64_t end = info.offset + info.size;

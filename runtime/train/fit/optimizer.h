@@ -62,7 +62,7 @@ class OptimizerState {
   std::vector<Block> blocks_;
   std::vector<double> sums_;  // one per block
   ThreadPool* pool_ = nullptr;
-  const TrainKernels* kernels_ = nullptr;
+  TrainLoops kernels_;
   Buffer moment1_;
   Buffer moment2_;
   int64_t n_updates_ = 0;

@@ -47,7 +47,7 @@ Result<std::unique_ptr<DenseHead>> DenseHead::Create(int64_t dim, int64_t n_outp
                    {"head/bias", {n_outputs}, n_weights, n_outputs, false}};
   head->pool_ = pool;
   head->allocator_ = allocator != nullptr ? allocator : &DefaultAllocator();
-  head->kernels_ = &TrainKernelsFor(cpu != nullptr ? *cpu : BestCpuKernels());
+  head->kernels_ = TrainLoops(cpu != nullptr ? *cpu : BestCpuKernels());
   const int64_t n = n_weights + n_outputs;
   TW_ASSIGN_OR_RETURN(head->parameters_,
                       AllocateZeroFloats(n, "the head's weights", *head->allocator_));

@@ -70,7 +70,7 @@ class DenseHead : public Trainable {
   std::vector<ParameterInfo> layout_;
   ThreadPool* pool_ = nullptr;
   const Allocator* allocator_ = nullptr;
-  const TrainKernels* kernels_ = nullptr;
+  TrainLoops kernels_;
   Buffer parameters_;
   Buffer gradient_;
   Buffer delta_;  // [batch, n_outputs]: scores, then d loss / d score

@@ -38,7 +38,7 @@ Result<std::unique_ptr<TailNetwork>> TailNetwork::Create(const Graph& graph, con
   network->pool_ = pool;
   network->allocator_ = options.allocator != nullptr ? options.allocator : &DefaultAllocator();
   network->cpu_ = options.cpu != nullptr ? options.cpu : &BestCpuKernels();
-  network->kernels_ = &TrainKernelsFor(*network->cpu_);
+  network->kernels_ = TrainLoops(*network->cpu_);
   for (const TailValue& value : network->graph_.values) {
     network->constant_bytes_ += value.floats.size() * sizeof(float);
   }

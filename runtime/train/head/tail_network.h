@@ -93,7 +93,7 @@ class TailNetwork : public Trainable {
   ThreadPool* pool_ = nullptr;
   const Allocator* allocator_ = nullptr;
   const CpuKernels* cpu_ = nullptr;
-  const TrainKernels* kernels_ = nullptr;
+  TrainLoops kernels_;
   Buffer parameters_;
   Buffer gradient_;
   Buffer memory_;                                 // arena and scratch of the largest plan

@@ -25,7 +25,7 @@ class IdentityHead : public Trainable {
     std::unique_ptr<IdentityHead> head(new IdentityHead);
     head->dim_ = dim;
     head->n_classes_ = n_classes;
-    head->kernels_ = &TrainKernelsFor(options.cpu != nullptr ? *options.cpu : BestCpuKernels());
+    head->kernels_ = TrainLoops(options.cpu != nullptr ? *options.cpu : BestCpuKernels());
     head->pool_ = pool;
     int64_t n = 0;
     const auto add = [&](const char* name, std::vector<int64_t> dims, int64_t size) {
@@ -90,7 +90,7 @@ class IdentityHead : public Trainable {
   int64_t dim_ = 0;
   int n_classes_ = 0;
   std::vector<ParameterInfo> layout_;
-  const TrainKernels* kernels_ = nullptr;
+  TrainLoops kernels_;
   ThreadPool* pool_ = nullptr;
   Buffer parameters_;
 };
