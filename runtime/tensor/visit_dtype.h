@@ -20,7 +20,9 @@ template <typename T, typename... Others, typename Visit>
 auto VisitDType([[maybe_unused]] DType dtype, Visit&& visit) {
   if constexpr (sizeof...(Others) > 0) {
     if constexpr (!IsSelected(DTypeOf<T>::kValue)) return VisitDType<Others...>(dtype, visit);
-    if (dtype != DTypeOf<T>::kValue) return VisitDType<Others...>(dtype, visit);
+    if constexpr ((IsSelected(DTypeOf<Others>::kValue) || ...)) {
+      if (dtype != DTypeOf<T>::kValue) return VisitDType<Others...>(dtype, visit);
+    }
   }
   return visit(T{});
 }

@@ -118,7 +118,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   p.groups = shape.groups();
   p.weights.transposed = transposed;
   ChooseIntegerGemm(*context, &p);
-  PlanRuns(shape, dynamic_range ? 1 : shape.batch, arithmetic == Arithmetic::kInt16 ? 2 : 1, state);
+  PlanRuns(shape, dynamic_range ? 1 : shape.batch, IsInt16(arithmetic) ? 2 : 1, state);
   // Runs that end inside a word are read beyond their end, which only a copy allows.
   const bool ragged = p.runs > 1 && p.run_k % p.gemm->group != 0;
   ScratchLayout scratch;
@@ -132,7 +132,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
     state->image_offset = scratch.AddSized(image, 1);
     state->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
-  const int kind = dynamic_range ? 1 : arithmetic == Arithmetic::kInt16 ? 2 : 0;
+  const int kind = dynamic_range ? 1 : IsInt16(arithmetic) ? 2 : 0;
   const bool pointwise = shape.window.IsPointwise();
   context->SetVariant(kVariants[kind][(pointwise ? 0 : 2) + (p.groups > 1 ? 1 : 0)]);
   return scratch.Request(context);

@@ -132,7 +132,7 @@ void PlanProducts(const PrepareContext& context, QuantizedDepthwiseState* s) {
 
 // Products of bytes read the image where it lies; others want its padding around it.
 void PlanImageOf(const Window& window, ScratchLayout* scratch, QuantizedDepthwiseState* s) {
-  const size_t size = s->arithmetic == Arithmetic::kInt16 ? 2 : 1;
+  const size_t size = IsInt16(s->arithmetic) ? 2 : 1;
   const int64_t batch = s->arithmetic == Arithmetic::kDynamicRange ? 1 : s->batch;
   if (s->by_bytes) {
     s->image = MakeImage(batch, window.h.in, window.w.in, s->shape.in_c, size, size);
@@ -252,7 +252,7 @@ const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseStat
 // input should stay in the first-level cache.
 int64_t RowsAtOnce(const QuantizedDepthwiseState& s) {
   constexpr int64_t kBytes = 24 << 10;
-  if (s.arithmetic == Arithmetic::kInt16) return 1;
+  if (IsInt16(s.arithmetic)) return 1;
   if (s.by_bytes) return s.rows_per_task;  // takes care of that itself
   return std::max<int64_t>(1, kBytes / (s.image.row_bytes() * s.shape.stride_h + 1));
 }
@@ -288,7 +288,7 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
   const int64_t image_bytes =
       s.flat ? s.image.h * PhaseBytes(s) * s.shape.stride_w : s.image.image_bytes();
-  const bool wide = s.arithmetic == Arithmetic::kInt16;
+  const bool wide = IsInt16(s.arithmetic);
   const int64_t per_task = s.rows_per_task;
   context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
     uint8_t* block = context.scratch + s.sums_offset + static_cast<size_t>(thread) * s.sums_block;
@@ -331,13 +331,13 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
   s->arithmetic = arithmetic;
   s->taps = rows.shape.filter_h * rows.shape.filter_w;
   s->channels = rows.shape.in_c * rows.shape.multiplier;
-  if (arithmetic == Arithmetic::kInt16) {
+  if (IsInt16(arithmetic)) {
     s->element = 2;
   } else if (arithmetic == Arithmetic::kBytes) {
     s->element = context->input(0)->dtype == DType::kUInt8 ? 1 : 0;
     s->in_zero = ZeroPointOf(*context->input(0));
   }
-  const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
+  const size_t size = IsInt16(arithmetic) ? 2 : 1;
   s->flat = size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
             rows.shape.out_w * s->channels >= kColumnPad;
   PlanProducts(*context, s);
@@ -354,7 +354,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
   if (arithmetic == Arithmetic::kBytes) PlanBias(*context, s);
   s->folded_offset = scratch.AddSized(s->spread, 4);
   s->flat_bias_offset = scratch.AddSized(s->spread, 4);
-  if (arithmetic == Arithmetic::kInt16) {
+  if (IsInt16(arithmetic)) {
     const int64_t sums = rows.shape.out_w * s->channels;
     s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
     s->sums_block = ScratchLayout::SizedBlock(sums, 8);
@@ -367,7 +367,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
                         ? (rows.out_h + rows.rows_per_task - 1) / rows.rows_per_task
                         : rows.n_tasks());
   context->SetVariant(arithmetic == Arithmetic::kDynamicRange ? "dynamic range direct"
-                      : arithmetic == Arithmetic::kInt16      ? "int16 direct"
+                      : IsInt16(arithmetic)                   ? "int16 direct"
                                                               : "int8 direct");
   return scratch.Request(context);
 }
@@ -396,7 +396,7 @@ Status RunQuantizedDepthwise(const RunContext& context) {
     RunDynamic(context, s, row);
     return Status::Ok();
   }
-  if (s.arithmetic == Arithmetic::kInt16) {
+  if (IsInt16(s.arithmetic)) {
     row.epilogue = IntegerEpilogue::kWide;
   } else {
     row.bias = !s.folded_bias.empty()

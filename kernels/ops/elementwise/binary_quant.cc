@@ -259,7 +259,7 @@ Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn) {
 }
 
 Status RunBinaryQuant(const RunContext& context, BinaryFn fn, const char* name) {
-  const bool shifts = context.get_state<BinaryQuantState>().shifts;
+  const bool shifts = IsSelected(DType::kInt16) && context.get_state<BinaryQuantState>().shifts;
   switch (fn) {
     case BinaryFn::kAdd:
       shifts ? RunShifts(context, 1) : RunLoops(context, QuantBinaryFn::kAdd);

@@ -210,6 +210,7 @@ void CastBFloat16(const RunContext& context) {
 }
 
 bool IsBFloat16Cast(DType from, DType to) {
+  if (!IsSelected(DType::kBFloat16)) return false;
   if (from == to) return false;
   return (from == DType::kBFloat16 && FindCast(DType::kFloat32, to) != nullptr) ||
          (to == DType::kBFloat16 && FindCast(from, DType::kFloat32) != nullptr);

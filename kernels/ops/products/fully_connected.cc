@@ -121,7 +121,8 @@ Status Prepare(PrepareContext& context) {
 }
 
 Status Run(const RunContext& context) {
-  if (IsRareFullyConnected(*context.params, context.in(0).dtype, context.in(1).dtype,
+  if (IsSelected(DType::kInt16) &&
+      IsRareFullyConnected(*context.params, context.in(0).dtype, context.in(1).dtype,
                            context.out(0).dtype)) {
     return RunRareFullyConnected(context);
   }

@@ -79,7 +79,7 @@ Status PrepareQuantizedFullyConnected(PrepareContext* context, const FullyConnec
     state->zeros_offset = scratch.Add(shape.batch);
     state->wide_offset = scratch.AddSized(p.gemm->bytes ? 0 : shape.batch * shape.depth, 2);
   } else {
-    const size_t size = arithmetic == Arithmetic::kInt16 ? 2 : 1;
+    const size_t size = IsInt16(arithmetic) ? 2 : 1;
     state->rows = MakeImage(1, shape.batch, 1, shape.depth, size, ValueSize(p));
     PlanImage(false, &scratch, &state->rows);
   }

@@ -130,6 +130,7 @@ bool IsRareFullyConnected(const OpParams& params, DType data, DType weights, DTy
 Status PrepareRareFullyConnected(PrepareContext* context, const FullyConnectedShape& shape,
                                  const Shape& out) {
   TW_RETURN_IF_ERROR(CheckRareTypes(*context));
+  if (!IsSelected(DType::kInt16)) return Status::Ok();  // never: their results are int16
   TW_RETURN_IF_ERROR(context->SetOutput(0, DType::kInt16, out));
   if (IsShuffled(context->params())) {
     TW_RETURN_IF_ERROR(CheckShuffled(*context, shape));

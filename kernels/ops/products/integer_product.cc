@@ -165,7 +165,7 @@ void SetOutput(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
   const int64_t column = group * p.n, padded = group * p.padded_n;
   task->ldc = p.n * p.groups;
   const int64_t at = first_row * task->ldc + column;
-  if (p.arithmetic == Arithmetic::kInt16) {
+  if (IsInt16(p.arithmetic)) {
     task->c = static_cast<int16_t*>(whole.run->c) + at;
     return;  // RunTask ends it
   }
@@ -214,7 +214,7 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   SetOutput(whole, group, first_row, &task);
   Requantizer::Int16Run int16 = whole.int16;
   int16.first_channel = group * p.n;
-  if (p.arithmetic == Arithmetic::kInt16) Requantizer::EndTask(&int16, &task);
+  if (IsInt16(p.arithmetic)) Requantizer::EndTask(&int16, &task);
   task.a = run.a + group * run.group_bytes;
   task.lda = run.lda;
   if (run.offset_rows) {
@@ -255,7 +255,7 @@ Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerPr
 
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* p) {
   const IntegerKernels& kernels = *context.cpu().integer;
-  const bool bytes = kernels.bytes != nullptr && p->arithmetic != Arithmetic::kInt16;
+  const bool bytes = kernels.bytes != nullptr && !IsInt16(p->arithmetic);
   p->gemm = bytes ? kernels.bytes : kernels.int16;
 }
 

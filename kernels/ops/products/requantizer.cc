@@ -146,7 +146,7 @@ Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
                          const ChannelLayout& layout, bool real, const ProductInputs& inputs) {
   if (arithmetic == Arithmetic::kBytes) return PlanBytesFactors(context, layout, real, inputs);
   const int64_t n_channels = layout.groups * layout.channels;
-  if (arithmetic == Arithmetic::kInt16) {
+  if (IsInt16(arithmetic)) {
     const TensorView* bias = context.input(inputs.bias);
     bias_64_ = bias == nullptr || bias->dtype == DType::kInt64;
     for (int64_t c = 0; c < n_channels; ++c) {

@@ -19,6 +19,10 @@ namespace topwork {
 
 enum class Arithmetic { kFloat, kBytes, kDynamicRange, kInt16 };
 
+inline bool IsInt16(Arithmetic arithmetic) {
+  return IsSelected(DType::kInt16) && arithmetic == Arithmetic::kInt16;
+}
+
 // Which inputs of an operator are the factors and the bias.
 struct ProductInputs {
   int data = 0, weights = 1, bias = 2;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/reduce/reduce.h"
 #include "kernels/ops/shared/indexing.h"
@@ -30,16 +31,16 @@ struct Finisher {
 };
 
 // Columns of sums that lie within int32 as results.
-void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums, int8_t* y, int64_t n,
-             const RequantizeParams& p) {
+[[maybe_unused]] void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums,
+                              int8_t* y, int64_t n, const RequantizeParams& p) {
   kernels.requantize_i32_i8(sums, y, n, p);
 }
-void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums, uint8_t* y, int64_t n,
-             const RequantizeParams& p) {
+[[maybe_unused]] void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums,
+                              uint8_t* y, int64_t n, const RequantizeParams& p) {
   kernels.requantize_i32_u8(sums, y, n, p);
 }
-void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums, int16_t* y, int64_t n,
-             const RequantizeParams& p) {
+[[maybe_unused]] void Rescale(const QuantElementwiseKernels& kernels, const int32_t* sums,
+                              int16_t* y, int64_t n, const RequantizeParams& p) {
   kernels.requantize_i32_i16(sums, y, n, p);
 }
 
@@ -185,7 +186,7 @@ Status RunAs(const RunContext& context) {
   const ReduceState& state = context.get_state<ReduceState>();
   const Finisher finish = {state, RangeOf(DTypeOf<T>::kValue)};
   if (context.out(0).shape.NumElements() == 0) return Status::Ok();
-  if (state.multiplies) {
+  if (HasType(OpCode::kReduceProd, DTypeOf<T>::kValue) && state.multiplies) {
     RunProducts<T>(context);
     return Status::Ok();
   }

@@ -169,7 +169,7 @@ Status PrepareSoftmaxQuant(PrepareContext& context) {
   if (!(beta >= 0.0f && beta <= 1e30f)) {
     return context.Invalid("beta is {}, a number of at least 0 expected", beta);
   }
-  const bool int16 = context.input(0)->dtype == DType::kInt16;
+  const bool int16 = IsSelected(DType::kInt16) && context.input(0)->dtype == DType::kInt16;
   TW_RETURN_IF_ERROR(CheckOutputScale(context, 0, int16));
   if (int16) return PrepareSoftmaxInt16(context);
   FillExps(context.params().beta, NewRowwiseState(context));
@@ -178,7 +178,7 @@ Status PrepareSoftmaxQuant(PrepareContext& context) {
 }
 
 Status RunSoftmaxQuant(const RunContext& context) {
-  const bool widened = context.out(0).dtype == DType::kInt16;
+  const bool widened = IsSelected(DType::kInt16) && context.out(0).dtype == DType::kInt16;
   switch (context.in(0).dtype) {
     case DType::kInt8:
       widened ? RunRows(context, SoftmaxRow<int8_t, int16_t>)
@@ -189,7 +189,7 @@ Status RunSoftmaxQuant(const RunContext& context) {
               : RunRows(context, SoftmaxRow<uint8_t, uint8_t>);
       break;
     default:
-      RunRows(context, SoftmaxInt16Row);
+      if (IsSelected(DType::kInt16)) RunRows(context, SoftmaxInt16Row);
   }
   return Status::Ok();
 }
