@@ -300,7 +300,9 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   TW_RETURN_IF_ERROR(InferAndFold(&graph));
   RemoveDeadOps(&graph);
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
-  if (options.optimize && options.devices.empty()) TW_RETURN_IF_ERROR(FuseBytes(&graph));
+  if (!kShortLoops && options.optimize && options.devices.empty()) {
+    TW_RETURN_IF_ERROR(FuseBytes(&graph));
+  }
   if (!options.devices.empty()) graph.FillHalves();
   AssignDevices(options, &graph);
   if (kHasOpenCl) {

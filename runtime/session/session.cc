@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "ports/port.h"
 #include "runtime/session/first_answer.h"
 #include "runtime/session/plan_runner.h"
@@ -178,7 +179,7 @@ void Session::SetThreads(const Plan& plan) {
 }
 
 void Session::SetEnvironment() {
-  if (planner_ == nullptr) {
+  if (kHasCalls && planner_ == nullptr) {
     PlanOptions options;
     options.max_threads = options_.max_threads;
     options.cpu = options_.cpu;
@@ -282,19 +283,20 @@ Status Session::Run() {
   if (!plan_->keeps_state) {
     bool device_failed = false;
     const Status status = RunSteps(&device_failed);
-    if (device_failed) return RunOnCpu(status);
-    if (status.ok() && first_answer_ != nullptr && HasDeviceSteps()) first_answer_->Check(*this);
+    if (kHasOpenCl && device_failed) return RunOnCpu(status);
+    if (kHasOpenCl && status.ok() && first_answer_ != nullptr && HasDeviceSteps())
+      first_answer_->Check(*this);
     return status;
   }
   const SessionState::Lock lock(state()->mutex);
   // A run that goes to the CPU half-way starts over, from the state before it.
   SessionState::Saved saved;
-  if (HasDeviceSteps()) {
+  if (kHasOpenCl && HasDeviceSteps()) {
     TW_ASSIGN_OR_RETURN(saved, state()->Save());
   }
   bool device_failed = false;
   const Status status = RunSteps(&device_failed);
-  if (!device_failed) return status;
+  if (!kHasOpenCl || !device_failed) return status;
   state()->Restore(std::move(saved));
   return RunOnCpu(status);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/contract/selection.h"
 #include "runtime/base/sha256.h"
 
 namespace topwork {
@@ -102,18 +103,19 @@ Status ExtractionWindow::Fill(const Examples& examples, int64_t first, Extractio
   staged_entries_.clear();
   n_staged_ = 0;
   int64_t n_found = 0;
+  const bool with_ids = !kTrainsLastAlone && config_.with_ids;
   for (int64_t i = first; i < examples.count; ++i) {
     if (n_staged_ == config_.capacity || n_found == kFoundPerWindow) break;
     Entry entry;
     std::string key;
     bool damaged = false;
-    if (config_.with_ids && examples.key) {
+    if (with_ids && examples.key) {
       TW_RETURN_IF_ERROR(examples.key(i, &key));
       entry.id = HashKey(key);
       if (file_ != nullptr) TW_RETURN_IF_ERROR(file_->Find(entry.id, &entry.record, &damaged));
     }
     TW_RETURN_IF_ERROR(ReadTarget(examples, i, entry.record < 0, &entry));
-    if (config_.with_ids && !examples.key) {
+    if (with_ids && !examples.key) {
       HashInputs(&entry.id);
       if (file_ != nullptr) TW_RETURN_IF_ERROR(file_->Find(entry.id, &entry.record, &damaged));
     }

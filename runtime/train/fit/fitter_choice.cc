@@ -36,7 +36,8 @@ FitterChoice::FitterChoice(const TrainingContext& context, const EpochPlan* plan
       placement_(context.options->device) {}
 
 Status FitterChoice::CheckDevice(const TrainerOptions& options) {
-  return options.device.is_opencl() ? FindDevice(options.device).status() : Status::Ok();
+  if (!options.device.is_opencl()) return Status::Ok();
+  return kHasOpenCl ? FindDevice(options.device).status() : ListDevices().status();
 }
 
 HeadFitter* FitterChoice::chosen() {
