@@ -275,7 +275,7 @@ Status Session::Run() {
   const Cancellation::Call call(&cancellation_);
   TW_RETURN_IF_ERROR(Prepare());
   strings_->run_text()->Forget();
-  if (first_answer_ != nullptr && first_answer_->is_known()) {
+  if (kHasOpenCl && first_answer_ != nullptr && first_answer_->is_known()) {
     const Status wrong = first_answer_->Verdict();
     first_answer_ = nullptr;
     if (!wrong.ok()) return RunOnCpu(wrong);
