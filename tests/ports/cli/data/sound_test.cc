@@ -25,7 +25,6 @@ using cli_test::Failure;
 using cli_test::Folder;
 using cli_test::SoundInput;
 using cli_test::Tone;
-using cli_test::WriteWav;
 
 TEST_CASE("sounds: windows as the Python package cuts them", "[cli]") {
   const struct {
@@ -110,6 +109,8 @@ TEST_CASE("sounds: samples in each type of input", "[cli]") {
 }
 
 #ifdef TW_HAVE_SOUNDS
+
+using cli_test::WriteWav;
 
 double LargestDifference(const std::vector<float>& a, const std::vector<float>& b, size_t from,
                          size_t to) {
