@@ -173,8 +173,8 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
       }
     }
   }
-  // What TypeDefine, GpuContext::TakesOptions, head_gpu.cc, Context::MakeProgram
-  // and compilers name.
+  // What TypeDefine, GpuContext::TakesOptions, stages.cc, head_gpu.cc, Context::MakeProgram,
+  // compilers and tests name.
   CHECK(conditions == std::set<std::string>{"#ifdef TW_INT",
                                             "#elif defined(TW_BYTE)",
                                             "#elif defined(TW_HALF)",
@@ -200,6 +200,9 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
                                             "#ifdef TW_SCALED",
                                             "#ifdef TW_MEANS",
                                             "#ifdef TW_TWO",
+                                            "#ifdef TW_PLACED",
+                                            "#ifdef TW_HALF_PRODUCTS",
+                                            "#ifdef TW_EMULATED",
                                             "#ifdef TW_MIDDLE",
                                             "#if defined(TW_STAGE1) || defined(TW_MIDDLE)",
                                             "#ifdef TW_STAGE1",
