@@ -31,7 +31,8 @@ void LoopCosts::BeginRun(bool tries) {
 }
 
 LoopCost* LoopCosts::Next(int64_t n_tasks) {
-  if (n_ == loops_.size()) return nullptr;
+  if (n_ == most_) return nullptr;
+  if (n_ == loops_.size()) loops_.emplace_back();
   if (start_ != 0 && n_ == tried_ + 2) EndTry();
   LoopCost* loop = &loops_[n_++];
   if (loop->n_tasks != n_tasks) {

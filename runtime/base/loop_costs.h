@@ -31,11 +31,11 @@ class LoopCosts {
   // Loops that are known to be shorter stay on the caller; those from kMostTriedNs on are shared.
   static constexpr double kMinSharedNs = 1.5e3, kMostTriedNs = 20e3;
 
-  explicit LoopCosts(size_t most) : loops_(most) {}
+  explicit LoopCosts(size_t most) : most_(most) {}
 
   // A run begins. `tries`: it may run one loop the other way.
   void BeginRun(bool tries);
-  // The run's next loop; null beyond the most that are remembered.
+  // The run's next loop, valid until the next call; null beyond the most that are remembered.
   LoopCost* Next(int64_t n_tasks);
   // Whether the loop that Next gave stays on the caller in this run.
   bool Keeps(const LoopCost& loop);
@@ -47,6 +47,7 @@ class LoopCosts {
   bool IsTriable(const LoopCost& loop) const;
   void EndTry();
 
+  const size_t most_;
   std::vector<LoopCost> loops_;
   size_t n_ = 0;       // loops of this run so far
   size_t n_last_ = 0;  // of the run before
