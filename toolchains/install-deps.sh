@@ -136,20 +136,19 @@ if [ "$python" = yes ]; then
   fi
 fi
 
-torch_packages="litert-torch==0.10.0 torch==2.14.1 torchvision==0.29.2 pillow==13.0.0"
-if [ "$torch" = yes ] && [ "$(cat "$root/build/.venv-torch/installed.txt" 2>/dev/null)" != "$torch_packages" ]; then
-  echo "Installing PyTorch into build/.venv-torch"
-  python3 -m venv "$root/build/.venv-torch"
+# An environment of its own under build/: folder, what it holds, packages.
+install_venv() {
+  venv="$root/build/$1"
+  [ "$(cat "$venv/installed.txt" 2>/dev/null)" != "$3" ] || return 0
+  echo "Installing $2 into build/$1"
+  python3 -m venv "$venv"
   # shellcheck disable=SC2086
-  "$root/build/.venv-torch/bin/python" -m pip install -q --disable-pip-version-check $torch_packages
-  echo "$torch_packages" >"$root/build/.venv-torch/installed.txt"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check $3
+  echo "$3" >"$venv/installed.txt"
+}
+if [ "$torch" = yes ]; then
+  install_venv .venv-torch PyTorch "litert-torch==0.10.0 torch==2.14.1 torchvision==0.29.2 pillow==13.0.0"
 fi
-
-ray_packages="ray[data]==2.55.1 flwr[simulation]==1.42.0 numpy==2.4.6 pytest==9.2.0"
-if [ "$ray" = yes ] && [ "$(cat "$root/build/.venv-ray/installed.txt" 2>/dev/null)" != "$ray_packages" ]; then
-  echo "Installing Ray into build/.venv-ray"
-  python3 -m venv "$root/build/.venv-ray"
-  # shellcheck disable=SC2086
-  "$root/build/.venv-ray/bin/python" -m pip install -q --disable-pip-version-check $ray_packages
-  echo "$ray_packages" >"$root/build/.venv-ray/installed.txt"
+if [ "$ray" = yes ]; then
+  install_venv .venv-ray Ray "ray[data]==2.55.1 flwr[simulation]==1.42.0 numpy==2.4.6 pytest==9.2.0"
 fi

@@ -101,17 +101,10 @@ std::set<std::string> CheckCase(const Case& c, const std::string& variant, Stora
   backend->SetTuner(&tuner);
   if (half_products) backend->EmulateHalfProducts();
   const std::vector<float> got = test::RunModel(model.bytes, model.inputs, backend);
-  REQUIRE(got.size() == expected.size());
-  float range = 1e-3f, worst = 0.0f;
-  for (size_t i = 0; i < got.size(); ++i) {
-    range = std::max(range, std::fabs(expected[i]));
-    const float error = std::fabs(got[i] - expected[i]);
-    worst = error <= worst ? worst : error;  // NaN stays
-  }
   INFO(variant << " " << c.batch << " x " << c.height << " x " << c.width << " x " << c.channels
                << " to " << c.outputs << ", " << c.filter << " taps, stride " << c.stride
                << (storage == Storage::kFloat16 ? ", half" : ""));
-  CHECK(worst <= (storage == Storage::kFloat32 ? 1e-5f : 2e-3f) * range);
+  CHECK(test::WorstError(got, expected) <= (storage == Storage::kFloat32 ? 1e-5f : 2e-3f));
   return backend->entries();
 }
 

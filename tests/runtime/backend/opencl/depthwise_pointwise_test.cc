@@ -32,18 +32,11 @@ Entries CheckCase(const SeparableSpec& spec, const std::string& variant, Storage
   const auto backend = std::make_shared<test::ApartDevice>(context, storage);
   backend->SetTuner(&tuner);
   const std::vector<float> got = test::RunModel(model, inputs, backend);
-  REQUIRE(got.size() == expected.size());
-  float range = 1e-3f, worst = 0.0f;
-  for (size_t i = 0; i < got.size(); ++i) {
-    range = std::max(range, std::fabs(expected[i]));
-    const float error = std::fabs(got[i] - expected[i]);
-    worst = error <= worst ? worst : error;  // NaN stays
-  }
   INFO(variant << " " << spec.batch << " x " << spec.height << " x " << spec.width << " x "
                << spec.channels << " x " << spec.multiplier << " to " << spec.outputs << ", "
                << spec.filter << " taps, stride " << spec.stride
                << (storage == Storage::kFloat16 ? ", half" : ""));
-  CHECK(worst <= (storage == Storage::kFloat32 ? 1e-5f : 4e-3f) * range);
+  CHECK(test::WorstError(got, expected) <= (storage == Storage::kFloat32 ? 1e-5f : 4e-3f));
   return backend->entries();
 }
 

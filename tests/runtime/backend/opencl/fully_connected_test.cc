@@ -45,27 +45,21 @@ std::shared_ptr<opencl::Context> MakeContext(const opencl::Device& device) {
   return context.value();
 }
 
+constexpr const char* kTiles[] = {"gemm_8x4", "gemm_4x8",       "gemm_4x4",      "gemm_2x4",
+                                  "gemm_1x4", "gemm_split_8x4", "gemm_split_4x4"};
+
 // Within 1e-5 (half: 2e-3) of the output's largest value, by the kernel `entry`.
 void CheckModel(const test::Bytes& model, const std::vector<std::vector<float>>& inputs,
                 const std::string& entry, const std::shared_ptr<opencl::Context>& context,
                 test::ScriptedTuner* tuner = nullptr) {
   const std::vector<float> expected = test::RunModel(model, inputs, nullptr);
-  float range = 1e-3f;
-  for (const float value : expected) range = std::max(range, std::fabs(value));
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     const auto backend = std::make_shared<ApartDevice>(context, storage);
     backend->SetTuner(tuner);
     const std::vector<float> got = test::RunModel(model, inputs, backend);
     CHECK(backend->entries() == std::set<std::string>{entry});
-    REQUIRE(got.size() == expected.size());
-    const float tolerance = (storage == Storage::kFloat32 ? 1e-5f : 2e-3f) * range;
-    float worst = 0.0f;
-    for (size_t i = 0; i < got.size(); ++i) {
-      const float error = std::fabs(got[i] - expected[i]);
-      worst = error <= worst ? worst : error;  // NaN stays
-    }
     INFO(entry << (storage == Storage::kFloat16 ? " half" : ""));
-    CHECK(worst <= tolerance);
+    CHECK(test::WorstError(got, expected) <= (storage == Storage::kFloat32 ? 1e-5f : 2e-3f));
   }
 }
 
@@ -95,8 +89,7 @@ TEST_CASE("opencl kernels: fully_connected equals the CPU's", "[opencl][opencl-k
 TEST_CASE("opencl kernels: every tile of a product", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   const auto context = MakeContext(device);
-  for (const char* tile : {"gemm_8x4", "gemm_4x8", "gemm_4x4", "gemm_2x4", "gemm_1x4",
-                           "gemm_split_8x4", "gemm_split_4x4"}) {
+  for (const char* tile : kTiles) {
     test::ScriptedTuner tuner;
     tuner.forced = tile;
     for (const Case& c : {Case{11, 36, 132, Activation::kRelu, true, tile},
@@ -110,8 +103,7 @@ TEST_CASE("opencl kernels: every tile of a product", "[opencl][opencl-kernels]")
 TEST_CASE("opencl kernels: every tile of a product in half", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   const auto context = MakeContext(device);
-  for (const char* tile : {"gemm_8x4", "gemm_4x8", "gemm_4x4", "gemm_2x4", "gemm_1x4",
-                           "gemm_split_8x4", "gemm_split_4x4"}) {
+  for (const char* tile : kTiles) {
     test::ScriptedTuner tuner;
     tuner.forced = tile;
     const auto backend = std::make_shared<ApartDevice>(context, Storage::kFloat16);
@@ -124,15 +116,8 @@ TEST_CASE("opencl kernels: every tile of a product in half", "[opencl][opencl-ke
       const std::vector<float> input = Exact(c.batch * c.depth, 1);
       const std::vector<float> expected = test::RunModel(model, {input}, nullptr);
       const std::vector<float> got = test::RunModel(model, {input}, backend);
-      REQUIRE(got.size() == expected.size());
-      float range = 1e-3f, worst = 0.0f;
-      for (size_t i = 0; i < got.size(); ++i) {
-        range = std::max(range, std::fabs(expected[i]));
-        const float error = std::fabs(got[i] - expected[i]);
-        worst = error <= worst ? worst : error;  // NaN stays
-      }
       INFO(tile << ", " << c.depth << " deep");
-      CHECK(worst <= 2e-3f * range);
+      CHECK(test::WorstError(got, expected) <= 2e-3f);
     }
   }
 }

@@ -1,6 +1,8 @@
 #include "tests/runtime/backend/opencl/small_model.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <utility>
 
 #include "runtime/session/session.h"
@@ -58,6 +60,18 @@ std::vector<float> RunModel(const Bytes& model, const std::vector<std::vector<fl
   const TensorView& output = session.output(0);
   const float* values = output.as<float>();
   return std::vector<float>(values, values + output.shape.NumElements());
+}
+
+float WorstError(const std::vector<float>& got, const std::vector<float>& expected) {
+  REQUIRE(got.size() == expected.size());
+  float range = 1e-3f, worst = 0.0f;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const float error = std::fabs(got[i] - expected[i]);
+    if (std::isnan(error)) return error;
+    range = std::max(range, std::fabs(expected[i]));
+    worst = std::max(worst, error);
+  }
+  return worst / range;
 }
 
 }  // namespace test

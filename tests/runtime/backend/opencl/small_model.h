@@ -30,6 +30,10 @@ class OneOpModel {
 std::vector<float> RunModel(const Bytes& model, const std::vector<std::vector<float>>& inputs,
                             const std::shared_ptr<const Device>& backend);
 
+// The largest difference, in parts of the largest expected magnitude (at least 1e-3). NaN if any
+// value is NaN; there must be as many values as expected.
+float WorstError(const std::vector<float>& got, const std::vector<float>& expected);
+
 }  // namespace test
 }  // namespace topwork
 

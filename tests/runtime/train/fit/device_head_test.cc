@@ -125,14 +125,15 @@ std::unique_ptr<DeviceHead> NewDevice(const Run& run, Groups groups = Groups::kB
   return std::move(device.value());
 }
 
-// Largest difference, in parts of 1 + |expected|; NaN stays.
+// Largest difference, in parts of 1 + |expected|; NaN if any is.
 double Worst(Span<const float> got, Span<const float> expected) {
   REQUIRE(got.size() == expected.size());
   double worst = 0.0;
   for (size_t i = 0; i < got.size(); ++i) {
     const double error = std::fabs(static_cast<double>(got[i]) - static_cast<double>(expected[i])) /
                          (1.0 + std::fabs(static_cast<double>(expected[i])));
-    worst = error <= worst ? worst : error;
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
   }
   return worst;
 }
