@@ -78,6 +78,7 @@ class ModelTables {
   EditedOperator* op(int file_index) { return ops_[static_cast<size_t>(file_index)]; }
   EditedTensor* tensor(int i) const;
   OpCode CodeOf(const EditedOperator& op) const;
+  bool IsConv(const EditedOperator& op) const { return CodeOf(op) == OpCode::kConv2d; }
   int VersionOf(const EditedOperator& op) const;
   DType TypeOf(int tensor) const;
   // Contents of a constant of the main subgraph; empty for what is computed.

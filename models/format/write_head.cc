@@ -67,7 +67,7 @@ void WriteHeadParameters(const HeadReplacement& head, const HeadFormat& format,
   EditedOperator* op = tables->op(head.op);
   if (tables->CodeOf(*op) == OpCode::kBatchMatmul) BecomeFullyConnected(op, tables);
   const OpCode code = tables->CodeOf(*op);
-  const bool conv = code == OpCode::kConv2d;
+  const bool conv = tables->IsConv(*op);
   const StoredHead stored =
       StoreHead(format, head.n_classes, head.last_dim(), head.weights, head.bias);
   const DType input = tables->TypeOf(op->inputs[0]);

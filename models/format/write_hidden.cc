@@ -4,7 +4,7 @@
 namespace topwork {
 void InsertHidden(const HeadReplacement& head, EditedOperator* layer, ModelTables* tables) {
   const HiddenReplacement& hidden = head.hidden;
-  const bool conv = tables->CodeOf(*layer) == OpCode::kConv2d;
+  const bool conv = tables->IsConv(*layer);
   const bool keeps = conv || KeepsDimensions(layer);
   const int feature = layer->inputs[0];
   std::vector<int32_t> shape = tables->tensor(feature)->shape;
