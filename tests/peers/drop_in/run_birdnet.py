@@ -7,19 +7,13 @@ MODEL is what recipes/birdnet.py made of BirdNET V2.4 (MODEL with _Labels.txt be
 whose WAV files, and those in folders below it, are analysed. Run it by a Python with topwork, birdnet 1.3.1 and
 ai-edge-litert. The package checks the file, predicts and encodes in processes of its own, with a worker on each side.
 """
-import argparse
 import json
-import pathlib
 import sys
 import time
 
 import numpy as np
 
 import sides
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-
-import peers  # noqa: E402
 
 LIMIT = 1e-4
 sides.use_named()
@@ -40,28 +34,13 @@ def one_side(path, clips, into):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=pathlib.Path)
-    parser.add_argument("clips", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--side", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
-    table = peers.Rows()
-    table.add_option(parser)
-    options = parser.parse_args()
-    clips = sorted(options.clips.glob("**/*.wav"))
-    if options.side:
-        one_side(options.model, clips, options.side[1])
-        return
-    found, said = sides.both(__file__, (options.model, options.clips), options.rounds)
-    gaps = sides.gaps(found)
-    times = [[one["seconds"] for one in said[side]] for side in sides.SIDES]
-    fastest = [min(some) for some in times]
-    last = said["topwork"][0]
-    what = f"{last['mode']}, {last['n_species']} classes, {len(clips)} clips"
-    print(f"{what}: {gaps['scores']:.2e} apart; {fastest[0]:.2f} and {fastest[1]:.2f} s")
-    table.add(what, "s for all clips", *fastest, fastest[1] / fastest[0], runs=list(zip(*times)))
-    table.write(options.rows)
-    if gaps["scores"] > LIMIT:
+    compared = sides.compare(__file__, __doc__, "model", "seconds", one_side)
+    ours, theirs = compared.fastest()
+    said, gap = compared.said, compared.gaps["scores"]
+    what = f"{said['mode']}, {said['n_species']} classes, {compared.n_clips} clips"
+    print(f"{what}: {gap:.2e} apart; {ours:.2f} and {theirs:.2f} s")
+    compared.write(what, "s for all clips")
+    if gap > LIMIT:
         sys.exit(f"FAIL: scores differ by more than {LIMIT}")
 
 

@@ -9,7 +9,6 @@ it, are heard: openWakeWord's repository has some in tests/data and notebooks/tr
 with topwork, openwakeword 0.6.0 and ai-edge-litert. Each side hears every clip by predict_clip with all wake words' models,
 trains a verifier for "alexa" (clips named so) and hears with it.
 """
-import argparse
 import json
 import pathlib
 import sys
@@ -19,10 +18,6 @@ import time
 import numpy as np
 
 import sides
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-
-import peers  # noqa: E402
 
 CHUNK = 1280  # samples of 80 ms
 LIMIT = 1e-4
@@ -75,28 +70,14 @@ def one_side(models, clips, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", type=pathlib.Path)
-    parser.add_argument("clips", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--side", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
-    table = peers.Rows()
-    table.add_option(parser)
-    options = parser.parse_args()
-    clips = sorted(options.clips.glob("**/*.wav"))
-    if options.side:
-        one_side(options.models, clips, options.side[1])
-        return
-    found, said = sides.both(__file__, (options.models, options.clips), options.rounds)
-    gaps = sides.gaps(found)
-    times = [[one["ms"] for one in said[side]] for side in sides.SIDES]
-    fastest = [min(some) for some in times]
-    n_frames = sum(len(rows) for name, rows in found["topwork"].items() if name.startswith("clip "))
-    what = f"{said['topwork'][0]['n_words']} wake words, {n_frames} frames of {len(clips)} clips"
-    print(f"{what}: {max(gaps.values()):.2e} apart; {fastest[0]:.3f} and {fastest[1]:.3f} ms a frame")
-    table.add(what, "ms for 80 ms of sound", *fastest, fastest[1] / fastest[0], runs=list(zip(*times)))
-    table.write(options.rows)
-    if max(gaps.values()) > LIMIT:
+    compared = sides.compare(__file__, __doc__, "models", "ms", one_side)
+    ours, theirs = compared.fastest()
+    gap = max(compared.gaps.values())
+    n_frames = sum(len(rows) for name, rows in compared.found["topwork"].items() if name.startswith("clip "))
+    what = f"{compared.said['n_words']} wake words, {n_frames} frames of {compared.n_clips} clips"
+    print(f"{what}: {gap:.2e} apart; {ours:.3f} and {theirs:.3f} ms a frame")
+    compared.write(what, "ms for 80 ms of sound")
+    if gap > LIMIT:
         sys.exit(f"FAIL: predictions differ by more than {LIMIT}")
 
 

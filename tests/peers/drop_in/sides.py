@@ -1,12 +1,18 @@
 """What the comparisons of unmodified programs share: LiteRT or topwork.tflite under the names that they import."""
+import argparse
 import importlib.abc
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import peers  # noqa: E402
 
 SIDES = ("topwork", "litert")
 NAMES = ("tflite_runtime", "ai_edge_litert")
@@ -65,3 +71,43 @@ def gaps(found):
         apart[name] = float(np.abs(ours - theirs).max())
         print(f"{name}: {ours.shape}, largest {theirs.max():.4f}, apart {apart[name]:.2e}")
     return apart
+
+
+class Compared(NamedTuple):
+    """What both sides came to."""
+    found: dict  # {side: {name: array}}
+    said: dict   # what topwork's first round printed
+    gaps: dict   # {name: largest difference}
+    n_clips: int
+    times: list  # of each side, by round
+    table: peers.Rows
+    rows: str    # where the table goes
+
+    def fastest(self):
+        return [min(some) for some in self.times]
+
+    def write(self, what, unit):
+        ours, theirs = self.fastest()
+        self.table.add(what, unit, ours, theirs, theirs / ours, runs=list(zip(*self.times)))
+        self.table.write(self.rows)
+
+
+def compare(script, about, path_name, time_name, one_side):
+    """Reads the command line of the script: a path called path_name, and the folder of clips. Where it names a side,
+    one_side(path, clips, file) runs and the program ends; else both do so in turn. time_name: what rounds print of their time."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(path_name, type=pathlib.Path)
+    parser.add_argument("clips", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--side", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
+    table = peers.Rows()
+    table.add_option(parser)
+    options = parser.parse_args()
+    path = getattr(options, path_name)
+    clips = sorted(options.clips.glob("**/*.wav"))
+    if options.side:
+        one_side(path, clips, options.side[1])
+        sys.exit()
+    found, said = both(script, (path, options.clips), options.rounds)
+    times = [[one[time_name] for one in said[side]] for side in SIDES]
+    return Compared(found, said["topwork"][0], gaps(found), len(clips), times, table, options.rows)
