@@ -20,8 +20,8 @@ namespace {
 constexpr int64_t kGrain = 32768;  // input elements of one parallel task, about
 // Of positions whose rows are reduced in parts.
 constexpr int64_t kParts = 4;
-constexpr int64_t kMinRows = 16, kMaxRows = 32768;  // sums of 16-bit rows fit into int32
-constexpr int64_t kMinInParts = 8192;               // input elements
+constexpr int64_t kMinRows = 16;
+constexpr int64_t kMinInParts = 8192;  // input elements
 
 // Merges neighbours of a kind and fills the state's loops.
 void MakeLoops(const Shape& shape, const bool* reduce, ReduceState* state) {

@@ -35,6 +35,9 @@ Status RunReduce(const RunContext& context) {
   return RunReduceKind(context, kKind);
 }
 
+// Rows of 16-bit values whose sums fit into int32.
+constexpr int64_t kMaxRows = 32768;
+
 // The walk over the input that prepare works out.
 struct ReduceState : OpState {
   struct Loop {

@@ -15,8 +15,7 @@
 namespace topwork {
 namespace {
 
-constexpr int64_t kStrip = 256;      // columns summed at a time
-constexpr int64_t kMaxRows = 32768;  // whose sums fit into int32
+constexpr int64_t kStrip = 256;  // columns summed at a time
 
 struct Finisher {
   const ReduceState& state;
@@ -70,7 +69,8 @@ void SumStrip(const RunContext& context, const T* x, int64_t n, Sum* totals) {
   }
 }
 
-RequantizeParams ParamsOf(const ReduceState& s, const Finisher& finish) {
+RequantizeParams ParamsOf(const Finisher& finish) {
+  const ReduceState& s = finish.state;
   RequantizeParams params;
   params.x_offset = static_cast<int32_t>(-s.count * s.in_zero);
   params.y_offset = s.out_zero;
@@ -96,7 +96,7 @@ void RunParts(const RunContext& context, const Finisher& finish) {
   for (int64_t part = 1; part < s.parts; ++part) {
     for (int64_t i = 0; i < n; ++i) sums[i] += sums[part * n + i];
   }
-  Rescale(kernels, sums, context.output_data<T>(0), n, ParamsOf(s, finish));
+  Rescale(kernels, sums, context.output_data<T>(0), n, ParamsOf(finish));
 }
 
 template <typename T>
@@ -107,7 +107,7 @@ void RunColumns(const RunContext& context, const Finisher& finish) {
   const int64_t strips = (s.inner + kStrip - 1) / kStrip;
   const QuantElementwiseKernels& kernels = *context.cpu->elementwise->quantized;
   const bool is_short = s.count <= kMaxRows;
-  const RequantizeParams params = is_short ? ParamsOf(s, finish) : RequantizeParams();
+  const RequantizeParams params = is_short ? ParamsOf(finish) : RequantizeParams();
   ParallelRows(context.pool, s.outer * strips, std::max<int64_t>(1, s.count) * kStrip,
                [&](int64_t begin, int64_t end) {
                  for (int64_t task = begin; task < end; ++task) {
