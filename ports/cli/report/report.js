@@ -141,7 +141,7 @@
       "What the new model says of its own examples, each judged as if it had not been taught." :
       "Known examples are those of the model's classes.",
       el("div", { class: "plots" }, drawn, el("div", {}, table(["", "examples", "refused"], rows, { id: "refused" }),
-        table(["", ""], facts, { id: "refused-facts" }))));
+        el("div", { class: "pairs" }, table(["", ""], facts, { id: "refused-facts" })))));
   }
 
   function drawConfusion() {

@@ -190,6 +190,9 @@ def check_training(checks, tool, page, here):
     checks.expect(card == "%.1f %%" % (100 * document["evaluation"]["top1"]), "train: card %s" % card)
     ink = page.evaluate(INK)
     checks.expect(all(value[0] > 0.005 for value in ink.values()) and len(ink) >= 2, "train: %s" % ink)
+    page.resize(*SIZES["phone"])
+    checks.expect(page.evaluate("(box => box.scrollWidth <= box.clientWidth)"
+                                "(document.getElementById('refused-facts').parentElement)"), "train: facts are cut off")
 
 
 def check_evaluation(checks, tool, page, here, name, shot):
