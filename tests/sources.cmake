@@ -46,6 +46,7 @@ set(TEST_SOURCES
   kernels/cpu/elementwise_test.cc
   kernels/cpu/depthwise_test.cc
   kernels/cpu/dispatch_test.cc
+  kernels/ops/shared/dynamic_range_test.cc
   kernels/ops/shared/gemm_sparse_test.cc
   kernels/cpu/gemm_test.cc
   kernels/cpu/integer_depthwise_test.cc

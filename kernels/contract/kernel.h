@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/contract/cpu_kernels.h"
+#include "kernels/contract/kept_range.h"
 #include "kernels/contract/op_codes.h"
 #include "kernels/contract/op_def.h"
 #include "kernels/contract/op_params.h"
@@ -156,6 +157,8 @@ class PrepareContext {
   void SetVariant(const char* variant) { variant_ = variant; }
   // That run() computes products of this type, GemmKernels::half; a literal.
   void SetProducts(const char* products) { products_ = products; }
+  // That run() saves a pass over input 0, a float32 tensor, where it gets RunContext::in_range.
+  void WantRange() { wants_range_ = true; }
   // How many tasks run() shares among threads in its longest loop, for the plan that people read.
   void SetTasks(int64_t n_tasks) { n_tasks_ = n_tasks; }
 
@@ -197,6 +200,7 @@ class PrepareContext {
   const char* variant_ = "";
   const char* products_ = "";
   int64_t n_tasks_ = 0;
+  bool wants_range_ = false;
   int unknown_value_input_ = -1;
   bool deferred_ = false;
   bool may_be_unknown_ = false;  // the session is running: a shape may be left to run()
@@ -230,6 +234,8 @@ struct RunContext {
   SubgraphCalls* calls = nullptr;         // null where prepare planned no callee
   OutputMemory* output_memory = nullptr;  // null where no shape was left to run()
   TextMemory* text = nullptr;             // null while a plan folds
+  const KeptRange* in_range = nullptr;    // of input 0, after WantRange; or null
+  KeptRange* out_range = nullptr;  // of output 0, where an operator wants it (RangeKeeper); or null
 
   // For an output whose shape run() decides: out(i) has that shape and memory afterwards.
   Status SetOutputShape(int i, const Shape& shape) const;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/contract/kept_range.h"
 #include "kernels/cpu/depthwise.h"
 
 namespace topwork {
@@ -125,7 +126,8 @@ struct IntegerTask {
   const float* run_scale = nullptr;
   int64_t run_scale_step = 0;
   const float* scaled_sums = nullptr;
-  const float* addend = nullptr;  // or m x n values added before the clamp, as far apart as c's
+  KeptRange::Lanes* range = nullptr;  // or: to be widened by the results; not with run_scale
+  const float* addend = nullptr;      // or m x n values added before the clamp, as far apart as c's
 
   // kSums: acc as int32.
 
@@ -188,6 +190,7 @@ struct IntegerDepthwiseRows {
   float lo = 0.0f, hi = 0.0f;
   const float* float_bias = nullptr;
   float in_scale = 1.0f;
+  KeptRange::Lanes* range = nullptr;  // or: to be widened by the results
   // kWide: the 64-bit sums go to `out`.
 };
 

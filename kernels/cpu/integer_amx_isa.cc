@@ -17,7 +17,7 @@ constexpr int64_t kLeastRows = 8;
 
 // Up to 16 rows of A.
 struct Rows {
-  const uint8_t* a[kTileRows];
+  const uint8_t* a[kTileRows];  // only the first where there is a step
   int n = 0;
   ptrdiff_t step = 0;  // between rows, or 0: they lie anywhere
 };
@@ -25,6 +25,11 @@ struct Rows {
 Rows RowsOf(const IntegerTask& t, int64_t row, int n) {
   Rows rows;
   rows.n = n;
+  if (t.row_offsets == nullptr && t.lda != 0) {
+    rows.a[0] = t.a + row * t.lda;
+    rows.step = t.lda;
+    return rows;
+  }
   for (int m = 0; m < n; ++m) {
     rows.a[m] = t.a + (t.row_offsets != nullptr ? t.row_offsets[row + m] : (row + m) * t.lda);
   }

@@ -64,11 +64,21 @@ TW_INLINE void FinishBytes(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
   for (int i = 0; i < kN; ++i) StorePart(static_cast<uint8_t*>(r.out) + at[i], bytes, i);
 }
 
-TW_INLINE void FinishFloat(const IntegerDepthwiseRows& r, IVec acc, int64_t at, int64_t c) {
+template <int kN>
+TW_INLINE void FinishFloats(const IntegerDepthwiseRows& r, const IVec (&acc)[kN],
+                            const int64_t (&at)[kN], const int64_t (&c)[kN]) {
   const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
-  const Vec scale = Load(r.scale + c);
-  const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c) : Vec{};
-  Store(static_cast<float*>(r.out) + at, Clamp(ToFloat(acc) * (scale * r.in_scale) + bias, lo, hi));
+  Vec least = Vec{}, most = Vec{};
+#pragma GCC unroll 4
+  for (int i = 0; i < kN; ++i) {
+    const Vec scale = Load(r.scale + c[i]);
+    const Vec bias = r.float_bias != nullptr ? Load(r.float_bias + c[i]) : Vec{};
+    const Vec f = Clamp(ToFloat(acc[i]) * (scale * r.in_scale) + bias, lo, hi);
+    least = Lesser(f, least);
+    most = Greater(f, most);
+    Store(static_cast<float*>(r.out) + at[i], f);
+  }
+  if (r.range != nullptr) WidenRange(r.range, least, most);
 }
 
 template <int kN>
@@ -76,10 +86,9 @@ TW_INLINE void Finish(const IntegerDepthwiseRows& r, const IVec (&acc)[kN], cons
                       const int64_t (&c)[kN]) {
   if (r.epilogue == IntegerEpilogue::kBytes) {
     FinishBytes(r, acc, at, c);
-    return;
+  } else {
+    FinishFloats(r, acc, at, c);
   }
-#pragma GCC unroll 4
-  for (int i = 0; i < kN; ++i) FinishFloat(r, acc[i], at[i], c[i]);
 }
 
 // Sums of kN pixels from element `at` on, of the channels from c.

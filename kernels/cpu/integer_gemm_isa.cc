@@ -155,24 +155,61 @@ void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int ro
   }
 }
 
+// Results of a column's vector: `rows` of them.
+struct FloatColumn {
+  Vec scale, bias, lo, hi;
+  IVec sum;
+  int64_t n;
+  int count;
+};
+
+// (What a row needs is in locals: floats that are stored may alias `t`.)
+template <bool kAddend>
+TW_INLINE void EndFloatColumn(const IntegerTask& t, const FloatColumn& c, const int32_t* products,
+                              int64_t stride, int64_t row, int rows, Vec* least, Vec* most) {
+  const int64_t ldc = t.ldc, step = t.row_step;
+  const float* row_scale = t.row_scale + row * step;
+  const int32_t no_zero = 0;
+  const bool has_zero = t.row_zero != nullptr;
+  const int32_t* row_zero = has_zero ? t.row_zero + row * step : &no_zero;
+  const int64_t zero_step = has_zero ? step : 0;
+  const float* addend = kAddend ? t.addend + row * ldc + c.n : nullptr;
+  float* out = static_cast<float*>(t.c) + row * ldc + c.n;
+  Vec lesser = *least, greater = *most;
+  for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
+    const IVec v = LoadInts(products) - c.sum * row_zero[m * zero_step];
+    Vec f = ToFloat(v) * (c.scale * row_scale[m * step]) + c.bias;
+    if (kAddend) f += LoadFirst(addend + m * ldc, c.count);
+    f = Clamp(f, c.lo, c.hi);
+    lesser = Lesser(f, lesser);
+    greater = Greater(f, greater);
+    StoreFirst(out, f, c.count);
+  }
+  *least = lesser;
+  *most = greater;
+}
+
 void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
               int rows, int64_t n0, int n_vectors) {
-  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  Vec least = Vec{}, most = Vec{};
+  FloatColumn column;
+  column.lo = Vec{} + t.lo;
+  column.hi = Vec{} + t.hi;
+  const int64_t stride = n_vectors * kLanes;
   for (int j = 0; j < n_vectors; ++j) {
-    const int64_t n = n0 + j * kLanes;
-    const int count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
-    const Vec scale = Load(t.scale + n);
-    const Vec bias = t.float_bias != nullptr ? LoadFirst(t.float_bias + n, count) : Vec{};
-    const IVec sum = LoadInts(sums + n);
-    for (int m = 0; m < rows; ++m) {
-      const int64_t r = (row + m) * t.row_step;
-      IVec v = LoadInts(products + (m * n_vectors + j) * kLanes);
-      if (t.row_zero != nullptr) v -= sum * t.row_zero[r];
-      Vec f = ToFloat(v) * (scale * t.row_scale[r]) + bias;
-      if (t.addend != nullptr) f += LoadFirst(t.addend + (row + m) * t.ldc + n, count);
-      StoreFirst(static_cast<float*>(t.c) + (row + m) * t.ldc + n, Clamp(f, lo, hi), count);
+    const int64_t n = column.n = n0 + j * kLanes;
+    column.count = t.n - n < kLanes ? static_cast<int>(t.n - n) : kLanes;
+    column.scale = Load(t.scale + n);
+    column.bias = t.float_bias != nullptr ? LoadFirst(t.float_bias + n, column.count) : Vec{};
+    column.sum = LoadInts(sums + n);
+    const int32_t* from = products + j * kLanes;
+    if (t.addend != nullptr) {
+      EndFloatColumn<true>(t, column, from, stride, row, rows, &least, &most);
+    } else {
+      EndFloatColumn<false>(t, column, from, stride, row, rows, &least, &most);
     }
   }
+  if (t.range != nullptr) WidenRange(t.range, least, most);
 }
 
 void EndSums(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,

@@ -16,9 +16,6 @@ void Widen(const uint8_t* in, int64_t n, bool is_unsigned, int32_t zero_point, i
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int16_t>(bytes[i] - zero);
 }
 
-TW_INLINE Vec Lesser(Vec v, Vec least) { return v < least ? v : least; }
-TW_INLINE Vec Greater(Vec v, Vec most) { return v > most ? v : most; }
-
 void MinMax(const float* in, int64_t n, float* lo, float* hi) {
   constexpr int kChains = 4;  // as a comparison takes several cycles
   int64_t i = 0;

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "kernels/contract/kept_range.h"
+
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
 #elif defined(__AVX__)
@@ -75,6 +77,16 @@ TW_INLINE void StoreFirst(float* p, Vec v, int count) {
   float lanes[kLanes];
   Store(lanes, v);
   CopyFew(p, lanes, count);
+}
+
+// For least and greatest values; a NaN `v` is passed over.
+TW_INLINE Vec Lesser(Vec v, Vec least) { return v < least ? v : least; }
+TW_INLINE Vec Greater(Vec v, Vec most) { return v > most ? v : most; }
+// Takes results into a thread's range. Lanes without a result are 0.
+TW_INLINE void WidenRange(KeptRange::Lanes* range, Vec least, Vec most) {
+  static_assert(kLanes <= kRangeLanes, "a range has a lane for each of a vector");
+  Store(range->least, Lesser(least, Load(range->least)));
+  Store(range->most, Greater(most, Load(range->most)));
 }
 
 // Clamps to [lo, hi] as max then min; a NaN stays a NaN. (Which zero of two has its sign is the

@@ -133,6 +133,7 @@ Status MakeSteps(const PlanOptions& options, WorkGraph* graph, std::vector<Shari
     step.variant = context.variant();
     step.products = context.products();
     step.n_tasks = context.n_tasks();
+    step.wants_range = context.wants_range();
     step.reason = work.reason;
     step.inside = work.op.inside;
     step.callees = context.callees();

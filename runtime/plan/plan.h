@@ -135,6 +135,7 @@ struct Step {
   const char* variant = "";
   const char* products = "";  // "bfloat16", "float16": those of the float32 operator; else ""
   int64_t n_tasks = 0;        // that threads share on the CPU; 0: the operator does not say
+  bool wants_range = false;   // of the values of input 0 (PrepareContext::WantRange)
   std::string reason;         // why it is not on a device; empty when it is
   std::string fused;          // what was fused into it: "RELU6, PAD"
   // The operators of the program, in order, each with what its own step would show.

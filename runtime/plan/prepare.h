@@ -86,6 +86,7 @@ class PlanPrepareContext final : public PrepareContext {
   const char* variant() const { return variant_; }
   const char* products() const { return products_; }
   int64_t n_tasks() const { return n_tasks_; }
+  bool wants_range() const { return wants_range_; }
   std::shared_ptr<OpState> state() const { return state_; }
   const std::vector<std::shared_ptr<const Buffer>>& packed() const { return packed_; }
   const std::vector<int>& released_inputs() const { return released_inputs_; }

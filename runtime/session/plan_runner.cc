@@ -53,6 +53,7 @@ Status PlanRunner::Prepare() {
   }
   bound_inputs_.resize(plan_->inputs.size(), nullptr);
   FindOutputs();
+  FindRanges();
   for (int v : plan_->inputs) input_parts_.push_back(PartsOf(v));
   for (int v : plan_->outputs) output_parts_.push_back(PartsOf(v));
   steps_.resize(plan_->steps.size());
@@ -83,6 +84,25 @@ void PlanRunner::FindOutputs() {
         std::find(plan_->inputs.begin(), plan_->inputs.end(), v) != plan_->inputs.end();
     outputs_[i].direct = !(repeated || input || value.constant || value.variable || value.deferred);
   }
+}
+
+void PlanRunner::FindRanges() {
+  if (!kHasQuantized) return;
+  for (const Step& step : plan_->steps) {
+    if (step.wants_range) ranges_[step.inputs[0]];
+  }
+  if (ranges_.empty()) return;
+  const int n_threads = environment_.pool->n_threads();
+  range_lanes_.reset(new KeptRange::Lanes[static_cast<size_t>(n_threads)]);
+  for (auto& [value, range] : ranges_) {
+    range.threads = range_lanes_.get();
+    range.n_threads = n_threads;
+  }
+}
+
+KeptRange* PlanRunner::RangeOf(int v) {
+  const auto found = ranges_.find(v);
+  return found == ranges_.end() ? nullptr : &found->second;
 }
 
 // A group of values that share memory holds at most one input or output, which is all of it.
@@ -156,6 +176,8 @@ void PlanRunner::BindStep(size_t s) {
   bound.context.resources = &environment_.state->resources();
   bound.context.text = environment_.text;
   bound.context.calls = bound.calls.get();
+  if (step.wants_range) bound.context.in_range = RangeOf(step.inputs[0]);
+  if (!ranges_.empty() && !step.outputs.empty()) bound.context.out_range = RangeOf(step.outputs[0]);
   if (kHasCalls && bound.calls != nullptr) bound.calls->Bind(bound.context.scratch);
 }
 

@@ -89,6 +89,7 @@ class PlanRunner {
              std::vector<AttachedSteps> attached);
   Status Prepare();
   void FindOutputs();
+  void FindRanges();
   void BindValues();
   void BindStep(size_t s);
   void BindPrograms();
@@ -97,6 +98,8 @@ class PlanRunner {
   Status Finish();
   std::vector<Part> PartsOf(int v) const;
   void Move(const std::vector<Part>& parts, void* data);
+  // Of value v; null: no step wants it.
+  KeptRange* RangeOf(int v);
   const TensorView& View(int v) const { return views_[static_cast<size_t>(v)]; }
 
   const std::shared_ptr<const Plan> plan_;
@@ -108,6 +111,8 @@ class PlanRunner {
   std::vector<void*> bound_inputs_;
   std::vector<Output> outputs_;
   std::vector<std::vector<Part>> input_parts_, output_parts_;
+  std::map<int, KeptRange> ranges_;                  // by value
+  std::unique_ptr<KeptRange::Lanes[]> range_lanes_;  // of the pool's threads
   std::map<VariableKey, void*> variables_;
   std::unique_ptr<DeferredRunner> deferred_;
 };

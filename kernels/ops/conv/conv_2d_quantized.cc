@@ -69,21 +69,39 @@ void RunImages(const RunContext& context, const QuantizedConvState& s, const voi
   });
 }
 
+// Where tasks read pixels that no other reads, each quantizes its own.
+bool MakesRows(const QuantizedConvState& s) {
+  return s.window.IsPointwise() && !s.image.copied && s.product.groups == 1 &&
+         s.product.cut.panel_blocks == 1;
+}
+
 void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
   const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
+  const RangeKeeper range(context);
+  const bool makes_rows = MakesRows(s);
   for (int64_t b = 0; b < s.batch; ++b) {
-    const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
-                                         s.symmetric, partials, bytes);
+    const float* in = context.input_data<float>(0) + b * image;
+    const DynamicScale q = makes_rows
+                               ? ScaleOfImage(context, in, image, s.symmetric, partials)
+                               : QuantizeImage(context, in, image, s.symmetric, partials, bytes);
+    const auto make = [&](int64_t first, int64_t n) {
+      QuantizeValues(context, in + first * s.in_c, n * s.in_c, q, s.symmetric,
+                     bytes + first * s.in_c);
+    };
+    const FunctionRef<void(int64_t, int64_t)> make_rows = make;
     const int32_t zero = q.zero_point + s.product.native_shift;
     ProductRun run;
     run.m = s.window.h.out * s.window.w.out;
     run.c = context.output_data<float>(0) + b * run.m * s.out_c;
     run.row_scale = &q.scale;
     run.row_zero = &zero;
+    if (makes_rows) run.make_rows = &make_rows;
+    if (!s.product.has_blocks) run.range = &range;
     RunImages(context, s, bytes, q.zero_point, &run);
   }
+  if (!s.product.has_blocks) range.Finish();
 }
 
 // Runs of A: whole filter rows where their values are neighbours, single taps otherwise.
@@ -128,6 +146,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
   if (dynamic_range) {
     const int64_t image = shape.window.h.in * shape.window.w.in * shape.in_c;
+    if (shape.batch == 1) context->WantRange();
     state->symmetric = p.groups == 1 && SameScales(*context->input(1));
     state->image_offset = scratch.AddSized(image, 1);
     state->partials_offset = scratch.Add(2 * DynamicChunks(image));

@@ -10,6 +10,7 @@
 #include "kernels/ops/conv/conv_2d.h"
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
@@ -138,7 +139,8 @@ Status Run(const RunContext& context) {
   const int64_t out_row = s.out_w * s.in_c * s.multiplier;
   const int64_t rows = state.batch * state.out_h;
   const int64_t per_task = state.rows_per_task;
-  context.pool->ParallelFor(state.n_tasks(), [&](int64_t task, int) {
+  const RangeKeeper range(context);
+  context.pool->ParallelFor(state.n_tasks(), [&](int64_t task, int thread) {
     DepthwiseRow row;
     row.filter = context.input_data<float>(1);
     row.bias = context.input_data<float>(2);
@@ -149,8 +151,10 @@ Status Run(const RunContext& context) {
       row.out = output + i * out_row;
       row.residual = residual != nullptr ? residual + i * out_row : nullptr;
       context.cpu->depthwise->row(s, row);
+      range.Add(thread, row.out, out_row);
     }
   });
+  range.Finish();
   ApplyFusedTanh(context);
   return Status::Ok();
 }

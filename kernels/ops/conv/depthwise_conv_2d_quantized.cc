@@ -282,8 +282,9 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 }
 
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
-            const void* source, int32_t zero_point, uint8_t* output, IntegerDepthwiseRows row) {
-  row.padding = static_cast<uint8_t>(zero_point);
+            const void* source, int32_t zero_point, uint8_t* output, IntegerDepthwiseRows shared,
+            const RangeKeeper* range = nullptr) {
+  shared.padding = static_cast<uint8_t>(zero_point);
   const uint8_t* images =
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
   const int64_t image_bytes =
@@ -291,6 +292,8 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
   const bool wide = IsInt16(s.arithmetic);
   const int64_t per_task = s.rows_per_task;
   context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
+    IntegerDepthwiseRows row = shared;
+    if (range != nullptr) row.range = range->Of(thread);
     uint8_t* block = context.scratch + s.sums_offset + static_cast<size_t>(thread) * s.sums_block;
     RunRows(context, s, task * per_task, std::min(rows, (task + 1) * per_task), image_bytes, images,
             output, wide ? reinterpret_cast<int64_t*>(block) : nullptr, row);
@@ -311,14 +314,16 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
     Spread(s, bias);
     row.float_bias = bias;
   }
+  const RangeKeeper range(context);
   for (int64_t b = 0; b < s.batch; ++b) {
     const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
                                          false, partials, bytes);
     row.in_scale = q.scale;
     row.bias = FoldedBias(context, s, nullptr, q.zero_point);
     uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
-    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row);
+    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row, &range);
   }
+  range.Finish();
   ApplyFusedTanh(context);
 }
 
@@ -359,6 +364,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     s->sums_offset = scratch.AddSized(sums, 8, context->max_threads());
     s->sums_block = ScratchLayout::SizedBlock(sums, 8);
   } else if (arithmetic == Arithmetic::kDynamicRange) {
+    if (s->batch == 1) context->WantRange();
     const int64_t image = s->image.in_h * s->image.in_w * s->image.c;
     s->image_offset = scratch.AddSized(image, 1);
     s->partials_offset = scratch.Add(2 * DynamicChunks(image));

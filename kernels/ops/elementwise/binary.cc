@@ -6,6 +6,7 @@
 
 #include "kernels/ops/elementwise/binary_quant.h"
 #include "kernels/ops/shared/activation.h"
+#include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/indexing.h"
 
 namespace topwork {
@@ -68,6 +69,7 @@ Status RunBinaryFloat(const RunContext& context, BinaryFn fn) {
     hi = std::min(hi, std::numeric_limits<float>::max());
   }
   const bool tanh = context.params->activation == Activation::kTanh;
+  const RangeKeeper range(context);
   ForEachTile(context.get_state<NestState>().nest, context.pool, [&](const NestTile& tile) {
     BinaryTile t;
     t.a = a + tile.offset[0];
@@ -83,7 +85,9 @@ Status RunBinaryFloat(const RunContext& context, BinaryFn fn) {
     t.hi = hi;
     run(t);
     if (tanh) kernels->unary[static_cast<int>(UnaryFn::kTanh)](t.y, t.y, t.rows * t.n, 0.0f);
+    range.Add(tile.thread, t.y, t.rows * t.n);
   });
+  range.Finish();
   return Status::Ok();
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/ops/elementwise/elementwise_gpu.h"
 #include "kernels/ops/elementwise/unary_int.h"
 #include "kernels/ops/elementwise/unary_quant.h"
+#include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/indexing.h"
 #include "runtime/tensor/visit_dtype.h"
 
@@ -33,9 +34,14 @@ Status RunUnaryFloat(const RunContext& context, UnaryFn fn, float alpha) {
   const UnaryFunction run = context.cpu->elementwise->unary[static_cast<int>(fn)];
   const float* x = context.input_data<float>(0);
   float* y = context.output_data<float>(0);
-  ParallelRows(context.pool, context.out(0).shape.NumElements(),
-               static_cast<int64_t>(sizeof(float)),
-               [&](int64_t begin, int64_t end) { run(x + begin, y + begin, end - begin, alpha); });
+  const RangeKeeper range(context);
+  ParallelRowsOfThreads(context.pool, context.out(0).shape.NumElements(),
+                        static_cast<int64_t>(sizeof(float)),
+                        [&](int64_t begin, int64_t end, int thread) {
+                          run(x + begin, y + begin, end - begin, alpha);
+                          range.Add(thread, y + begin, end - begin);
+                        });
+  range.Finish();
   return Status::Ok();
 }
 

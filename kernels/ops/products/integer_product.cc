@@ -212,6 +212,7 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   task.nibbles = p.weights.nibbles;
   task.packed = whole.packed + static_cast<size_t>(group) * p.packed_bytes;
   SetOutput(whole, group, first_row, &task);
+  if (run.range != nullptr) task.range = run.range->Of(thread);
   Requantizer::Int16Run int16 = whole.int16;
   int16.first_channel = group * p.n;
   if (IsInt16(p.arithmetic)) Requantizer::EndTask(&int16, &task);
@@ -224,6 +225,7 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   } else {
     task.a += first_row * run.lda;
   }
+  if (run.make_rows != nullptr) (*run.make_rows)(first_row, task.m);
   if (p.gemm->bytes && p.weight_zero != 0) {
     int32_t* terms = reinterpret_cast<int32_t*>(scratch + p.terms_offset + t * p.terms_block);
     p.gemm->row_sums(task, terms);

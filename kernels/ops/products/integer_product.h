@@ -14,6 +14,7 @@
 #include "kernels/contract/kernel.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/products/requantizer.h"
+#include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/gemm_plan.h"
 
 namespace topwork {
@@ -96,6 +97,10 @@ struct ProductRun {
   const float* row_scale = nullptr;
   const int32_t* row_zero = nullptr;
   int64_t row_step = 0;
+  // Called by each task before it reads rows [first, first + n) of A, where the cut has one block of
+  // panels; null: A is there.
+  const FunctionRef<void(int64_t first, int64_t n)>* make_rows = nullptr;
+  const RangeKeeper* range = nullptr;  // of kDynamicRange without has_blocks; or null
 };
 void RunIntegerProduct(const RunContext& context, const IntegerProduct& product,
                        const ProductRun& run, RowOffsets row_offsets);

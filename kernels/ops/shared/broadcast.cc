@@ -40,7 +40,7 @@ void PrependOne(LoopNest* nest) {
 
 // Rows [row, row_end) of the flattened outer dimensions, columns [column, column + n).
 void WalkRows(const LoopNest& nest, int64_t row, int64_t row_end, int64_t column, int64_t n,
-              FunctionRef<void(const NestTile&)> body) {
+              int thread, FunctionRef<void(const NestTile&)> body) {
   const int inner = nest.rank - 1, middle = nest.rank - 2;
   int64_t index[kMaxRank] = {};
   for (int64_t i = middle, rest = row; i >= 0; --i) {
@@ -49,6 +49,7 @@ void WalkRows(const LoopNest& nest, int64_t row, int64_t row_end, int64_t column
   }
   while (row < row_end) {
     NestTile tile;
+    tile.thread = thread;
     tile.n = n;
     tile.rows = std::min(row_end - row, nest.dims[middle] - index[middle]);
     tile.out = row * nest.dims[inner] + column;
@@ -143,11 +144,11 @@ void PlanNest(PrepareContext* context, const Shape& out, std::initializer_list<S
 
 void ForEachTile(const LoopNest& nest, ThreadPool* pool, FunctionRef<void(const NestTile&)> body) {
   const NestCut cut = CutNest(nest);
-  const auto run_task = [&](int64_t task, int) {
+  const auto run_task = [&](int64_t task, int thread) {
     const int64_t row = task / cut.pieces * cut.rows;
     const int64_t column = task % cut.pieces * cut.piece;
     WalkRows(nest, row, std::min(cut.outer, row + cut.rows), column,
-             std::min(cut.piece, cut.n - column), body);
+             std::min(cut.piece, cut.n - column), thread, body);
   };
   if (pool == nullptr || cut.n_tasks() == 1) {
     for (int64_t task = 0; task < cut.n_tasks(); ++task) run_task(task, 0);

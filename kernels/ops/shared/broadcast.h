@@ -34,6 +34,7 @@ LoopNest MakeLoopNest(const Shape& out, std::initializer_list<Shape> inputs);
 // Rows of n elements: the output's are at out + r * n + i, input k's at
 // offset[k] + r * row[k] + i * step[k], with steps of 0 or 1.
 struct NestTile {
+  int thread = 0;  // that computes the tile
   int64_t rows = 0, n = 0;
   int64_t out = 0;
   int64_t offset[kMaxNestInputs] = {};

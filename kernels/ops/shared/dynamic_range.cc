@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/integer.h"
 
 namespace topwork {
@@ -11,12 +12,34 @@ namespace {
 
 constexpr int64_t kChunk = 16384;
 
-void Quantize(const RunContext& context, const float* in, int64_t n, const DynamicScale& q,
-              bool symmetric, int8_t* out) {
-  context.cpu->integer->quantize(in, n, 1.0f / q.scale, q.zero_point, symmetric ? -127 : -128, out);
+}  // namespace
+
+RangeKeeper::RangeKeeper(const RunContext& context)
+    : cpu_(*context.cpu), range_(kHasQuantized ? context.out_range : nullptr) {
+  if (range_ == nullptr) return;
+  std::fill(range_->threads, range_->threads + range_->n_threads, KeptRange::Lanes{});
 }
 
-}  // namespace
+void RangeKeeper::Add(int thread, const float* values, int64_t n) const {
+  if (range_ == nullptr) return;
+  KeptRange::Lanes* lanes = range_->threads + thread;
+  cpu_.integer->min_max(values, n, &lanes->least[0], &lanes->most[0]);
+}
+
+void RangeKeeper::Finish() const {
+  if (range_ == nullptr) return;
+  float least = 0.0f, most = 0.0f;
+  for (int thread = 0; thread < range_->n_threads; ++thread) {
+    const KeptRange::Lanes& lanes = range_->threads[thread];
+    for (int i = 0; i < kRangeLanes; ++i) {
+      least = std::min(least, lanes.least[i]);
+      most = std::max(most, lanes.most[i]);
+    }
+  }
+  range_->least = least;
+  range_->most = most;
+  range_->is_known = true;
+}
 
 DynamicScale MakeDynamicScale(float lo, float hi, bool symmetric) {
   DynamicScale q;
@@ -39,8 +62,11 @@ DynamicScale MakeDynamicScale(float lo, float hi, bool symmetric) {
 
 int64_t DynamicChunks(int64_t n) { return (n + kChunk - 1) / kChunk; }
 
-DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
-                           float* partials, int8_t* out) {
+DynamicScale ScaleOfImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
+                          float* partials) {
+  if (context.in_range != nullptr && context.in_range->is_known) {
+    return MakeDynamicScale(context.in_range->least, context.in_range->most, symmetric);
+  }
   const int64_t chunks = DynamicChunks(n);
   context.pool->ParallelFor(chunks, [&](int64_t chunk, int) {
     float* range = partials + 2 * chunk;
@@ -53,10 +79,20 @@ DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t n
     lo = std::min(lo, partials[2 * chunk]);
     hi = std::max(hi, partials[2 * chunk + 1]);
   }
-  const DynamicScale q = MakeDynamicScale(lo, hi, symmetric);
-  context.pool->ParallelFor(chunks, [&](int64_t chunk, int) {
+  return MakeDynamicScale(lo, hi, symmetric);
+}
+
+void QuantizeValues(const RunContext& context, const float* in, int64_t n, const DynamicScale& q,
+                    bool symmetric, int8_t* out) {
+  context.cpu->integer->quantize(in, n, 1.0f / q.scale, q.zero_point, symmetric ? -127 : -128, out);
+}
+
+DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
+                           float* partials, int8_t* out) {
+  const DynamicScale q = ScaleOfImage(context, in, n, symmetric, partials);
+  context.pool->ParallelFor(DynamicChunks(n), [&](int64_t chunk, int) {
     const int64_t first = chunk * kChunk;
-    Quantize(context, in + first, std::min(kChunk, n - first), q, symmetric, out + first);
+    QuantizeValues(context, in + first, std::min(kChunk, n - first), q, symmetric, out + first);
   });
   return q;
 }
@@ -66,7 +102,7 @@ DynamicScale QuantizeRow(const RunContext& context, const float* in, int64_t n, 
   float lo = 0.0f, hi = 0.0f;
   context.cpu->integer->min_max(in, n, &lo, &hi);
   const DynamicScale q = MakeDynamicScale(lo, hi, symmetric);
-  Quantize(context, in, n, q, symmetric, out);
+  QuantizeValues(context, in, n, q, symmetric, out);
   return q;
 }
 

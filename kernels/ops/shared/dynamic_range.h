@@ -17,9 +17,35 @@ struct DynamicScale {
 // The scale of values in [lo, hi], where lo ≤ 0 ≤ hi; TFLite's rule.
 DynamicScale MakeDynamicScale(float lo, float hi, bool symmetric);
 
+// Keeps the range of output 0, which tasks write, where another operator wants it.
+class RangeKeeper {
+ public:
+  explicit RangeKeeper(const RunContext& context);
+  bool is_wanted() const { return range_ != nullptr; }
+  // Lanes for the loops of a thread; null: nobody wants them.
+  KeptRange::Lanes* Of(int thread) const {
+    return range_ == nullptr ? nullptr : range_->threads + thread;
+  }
+  // Takes in n values that the thread has just written.
+  void Add(int thread, const float* values, int64_t n) const;
+  // All values were taken in.
+  void Finish() const;
+
+ private:
+  const CpuKernels& cpu_;
+  KeptRange* const range_;
+};
+
 // Chunks of n values that threads take; QuantizeImage wants `partials` of twice as many floats.
 int64_t DynamicChunks(int64_t n);
-// Quantizes n values with one scale, on all threads.
+// The scale of n values of input 0 from `in` on; their range is found by all threads where the
+// context does not give it.
+DynamicScale ScaleOfImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
+                          float* partials);
+// Quantizes n values with that scale, on this thread.
+void QuantizeValues(const RunContext& context, const float* in, int64_t n, const DynamicScale& q,
+                    bool symmetric, int8_t* out);
+// Both, for n values with one scale, on all threads.
 DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
                            float* partials, int8_t* out);
 // Quantizes a row on this thread.

@@ -163,15 +163,21 @@ int64_t CountRowTasks(int64_t n_rows, int64_t row_bytes) {
   return (n_rows + group - 1) / group;
 }
 
-void ParallelRows(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
-                  FunctionRef<void(int64_t, int64_t)> body) {
+void ParallelRowsOfThreads(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
+                           FunctionRef<void(int64_t, int64_t, int)> body) {
   if (n_rows <= 0) return;
   const int64_t group = RowsOfTask(row_bytes);
   const int64_t n_tasks = CountRowTasks(n_rows, row_bytes);
-  if (pool == nullptr || n_tasks == 1) return body(0, n_rows);
-  pool->ParallelFor(n_tasks, [&](int64_t task, int) {
-    body(task * group, std::min(n_rows, (task + 1) * group));
+  if (pool == nullptr || n_tasks == 1) return body(0, n_rows, 0);
+  pool->ParallelFor(n_tasks, [&](int64_t task, int thread) {
+    body(task * group, std::min(n_rows, (task + 1) * group), thread);
   });
+}
+
+void ParallelRows(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
+                  FunctionRef<void(int64_t, int64_t)> body) {
+  ParallelRowsOfThreads(pool, n_rows, row_bytes,
+                        [&](int64_t begin, int64_t end, int) { body(begin, end); });
 }
 
 void ParallelCopy(ThreadPool* pool, void* destination, const void* source, int64_t bytes) {

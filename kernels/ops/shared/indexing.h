@@ -67,8 +67,11 @@ inline Status CheckIndex(int64_t index, int64_t dim, int64_t position) {
                          position, dim);
 }
 
-// Calls body(begin, end) for consecutive ranges that cover [0, n_rows), in parallel; a range has
-// about kCopyPieceBytes.
+// Calls body(begin, end, thread) for consecutive ranges that cover [0, n_rows), in parallel; a range
+// has about kCopyPieceBytes.
+void ParallelRowsOfThreads(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
+                           FunctionRef<void(int64_t begin, int64_t end, int thread)> body);
+// The same without the thread's number.
 void ParallelRows(ThreadPool* pool, int64_t n_rows, int64_t row_bytes,
                   FunctionRef<void(int64_t begin, int64_t end)> body);
 // The number of those ranges.

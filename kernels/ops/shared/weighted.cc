@@ -40,6 +40,7 @@ Status CheckResidual(PrepareContext* context, const Shape& output) {
 
 void ApplyFusedTanh(const RunContext& context) {
   if (context.params->activation != Activation::kTanh) return;
+  if (context.out_range != nullptr) context.out_range->is_known = false;
   constexpr int64_t kChunk = 8192;
   float* data = context.output_data<float>(0);
   const int64_t n = context.out(0).shape.NumElements();
