@@ -11,6 +11,8 @@ namespace {
 
 // Changes between two measurements of the residual.
 constexpr int kCheckEvery = 16;
+// A new scale that divides by less than this may lose more digits than those changes together.
+constexpr double kSafePivot = 0.01;
 
 }  // namespace
 
@@ -156,11 +158,14 @@ bool RecursiveRidge::Rescale(const RidgeExamples& examples, int64_t feature, dou
                        mean_[AsIndex(feature)];
     }
     inverse_.Multiply(v_.data(), q_.data());
-    return inverse_.AddProduct(1.0 / after - 1.0 / before, v_.data(), q_.data(), &gain);
+  } else {
+    v_[AsIndex(feature)] = 1.0;
+    inverse_.Column(feature, q_.data());
   }
-  v_[AsIndex(feature)] = 1.0;
-  inverse_.Column(feature, q_.data());
-  if (!inverse_.AddProduct(lambda_ * (after - before), v_.data(), q_.data(), &gain)) return false;
+  const double beta = dual_ ? 1.0 / after - 1.0 / before : lambda_ * (after - before);
+  if (!inverse_.AddProduct(beta, v_.data(), q_.data(), &gain)) return false;
+  if (beta / gain < kSafePivot) n_unchecked_ = kCheckEvery;
+  if (dual_) return true;
   for (size_t at = 0; at < weights_.size(); at += mean_.size()) {
     AddScaled(-gain * weights_[at + AsIndex(feature)], q_.data(), size, weights_.data() + at);
   }

@@ -78,11 +78,21 @@ inline RidgeReference SolveRidgeAnew(const std::vector<std::vector<float>>& rows
       while (variance >= root * static_cast<long double>(squared)) squared *= 2.0;
       while (variance * root < static_cast<long double>(squared)) squared /= 2.0;
     }
-    const double scale = std::sqrt(squared);
-    out.scales.push_back(scale);
-    system[d][d] += static_cast<long double>(lambda * squared);
+    out.scales.push_back(std::sqrt(squared));
+  }
+  // In units of the scales, so that float64 is enough where long double is no more.
+  for (size_t d = 0; d < dim; ++d) {
+    const long double scale = static_cast<long double>(out.scales[d]);
+    for (size_t e = 0; e < dim; ++e) {
+      system[d][e] /= scale * static_cast<long double>(out.scales[e]);
+    }
+    for (long double& x : right[d]) x /= scale;
+    system[d][d] += static_cast<long double>(lambda);
   }
   Eliminate(&system, &right);
+  for (size_t d = 0; d < dim; ++d) {
+    for (long double& x : right[d]) x /= static_cast<long double>(out.scales[d]);
+  }
   for (size_t c = 0; c < n_classes; ++c) {
     long double bias = share[c];
     for (size_t d = 0; d < dim; ++d) {
