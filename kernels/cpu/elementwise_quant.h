@@ -28,6 +28,9 @@ struct QuantBinaryParams {
   int32_t left_shift = 0;
   FixedFactor scale_a, scale_b, scale_y;
   int32_t lo = 0, hi = 0;
+  // MUL of bytes: scale_y as SingleFactors (integer.h) have it; 0: it has none.
+  float single_scale = 0.0f, single_addend = 0.0f;
+  int32_t single_shift = 0;
 };
 struct QuantBinaryTile {
   const void* a = nullptr;

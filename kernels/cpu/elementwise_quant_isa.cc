@@ -4,7 +4,7 @@
 // that compilers turn into vectors.
 #include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise_quant.h"
-#include "kernels/cpu/simd_quant.h"
+#include "kernels/cpu/simd_single.h"
 #include "kernels/cpu/simd_table.h"
 
 namespace topwork {
@@ -266,8 +266,106 @@ void MulScaled(const QuantBinaryTile& tile, const QuantBinaryParams& p, bool is_
   Rows<T>(tile, Epilogue<T>(p.y_offset, p.lo, p.hi), EachPair<decltype(multiply)>{multiply});
 }
 
+#if defined(TW_HAVE_SINGLE_FACTORS)
+// The product of two bytes without their zero points is exact in single precision.
+template <bool kIsUnsigned>
+struct SingleMultiplier {
+  IVec b_offset;
+  Vec a_offset, shift, twice, scale, addend, mirrored_addend;
+  explicit SingleMultiplier(const QuantBinaryParams& p)
+      : b_offset(Broadcast(p.b_offset)),
+        a_offset(Vec{} + static_cast<float>(p.a_offset)),
+        shift(Vec{} + static_cast<float>(p.single_shift)),
+        twice(shift + shift),
+        scale(Vec{} + p.single_scale),
+        addend(Vec{} + p.single_addend),
+        mirrored_addend(2.0f * kRounder - addend) {}
+  static __attribute__((always_inline)) IVec ValueOf(IVec x) { return kIsUnsigned ? x & 255 : x; }
+  // What is multiplied by a, and what is added.
+  __attribute__((always_inline)) Vec FactorOf(IVec b) const {
+    return ToFloat(ValueOf(b) + b_offset);
+  }
+  __attribute__((always_inline)) Vec TermOf(Vec factor) const {
+    return MultiplyAdd(a_offset, factor, shift);
+  }
+  __attribute__((always_inline)) IVec operator()(IVec a, Vec factor, Vec term) const {
+    const Vec x = MultiplyAdd(ToFloat(ValueOf(a)), factor, term);
+#if defined(__AVX512F__)
+    const __mmask16 below = _mm512_cmp_ps_mask(x, shift, _CMP_LT_OQ);
+    const Vec from = _mm512_mask_sub_ps(x, below, x, twice);
+    const Vec end = _mm512_mask_blend_ps(below, addend, mirrored_addend);
+#else
+    const Vec from = x < shift ? x - twice : x;
+    const Vec end = x < shift ? mirrored_addend : addend;
+#endif
+    return reinterpret_cast<IVec>(MultiplyAdd(from, scale, end)) - kRounderBits;
+  }
+  __attribute__((always_inline)) IVec operator()(IVec a, IVec b) const {
+    const Vec factor = FactorOf(b);
+    return (*this)(a, factor, TermOf(factor));
+  }
+};
+
+// All rows have the same row of b: its factors stay in registers.
+template <bool kIsUnsigned>
+void MulByRow(const QuantBinaryTile& t, const QuantBinaryParams& p) {
+  const SingleMultiplier<kIsUnsigned> multiply(p);
+  const Epilogue<int8_t> epilogue(p.y_offset, p.lo, p.hi);
+  const int8_t* a = static_cast<const int8_t*>(t.a);
+  const int8_t* b = static_cast<const int8_t*>(t.b);
+  int8_t* y = static_cast<int8_t*>(t.y);
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= t.n; i += 4 * kLanes) {
+    Vec factor[4], term[4];
+    for (int j = 0; j < 4; ++j) {
+      factor[j] = multiply.FactorOf(LoadLanes(b + i + j * kLanes));
+      term[j] = multiply.TermOf(factor[j]);
+    }
+    for (int64_t r = 0; r < t.rows; ++r) {
+      IVec v[4];
+      for (int j = 0; j < 4; ++j) {
+        v[j] = multiply(LoadLanes(a + r * t.a_row + i + j * kLanes), factor[j], term[j]);
+      }
+      Put<4>(epilogue, y + r * t.n + i, v, 4 * kLanes);
+    }
+  }
+  const EachPair<SingleMultiplier<kIsUnsigned>> pairs{multiply};
+  for (int64_t r = 0; r < t.rows && i < t.n; ++r) {
+    MapTwo(a + r * t.a_row + i, 1, b + i, 1, y + r * t.n + i, t.n - i, epilogue, pairs);
+  }
+}
+
+QuantBinaryTile Swapped(QuantBinaryTile t) {
+  const void* const a = t.a;
+  t.a = t.b;
+  t.b = a;
+  t.a_row = t.b_row;
+  t.b_row = 0;
+  return t;
+}
+QuantBinaryParams Swapped(QuantBinaryParams p) {
+  const int32_t a = p.a_offset;
+  p.a_offset = p.b_offset;
+  p.b_offset = a;
+  return p;
+}
+
+template <bool kIsUnsigned>
+void MulSingle(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
+  if (tile.a_step == 1 && tile.b_step == 1 && tile.rows > 1) {
+    if (tile.b_row == 0) return MulByRow<kIsUnsigned>(tile, p);
+    if (tile.a_row == 0) return MulByRow<kIsUnsigned>(Swapped(tile), Swapped(p));
+  }
+  Rows<int8_t>(tile, Epilogue<int8_t>(p.y_offset, p.lo, p.hi),
+               EachPair<SingleMultiplier<kIsUnsigned>>{SingleMultiplier<kIsUnsigned>(p)});
+}
+#endif
+
 template <bool kIsUnsigned>
 void MulBytes(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
+#if defined(TW_HAVE_SINGLE_FACTORS)
+  if (p.single_scale > 0.0f) return MulSingle<kIsUnsigned>(tile, p);
+#endif
   const auto mul =
       IsSmall(p.scale_y) ? MulScaled<int8_t, Way::kSmall> : MulScaled<int8_t, Way::kAny>;
   mul(tile, p, kIsUnsigned);

@@ -128,6 +128,9 @@ void PlanProducts(const PrepareContext& context, QuantizedDepthwiseState* s) {
   if (!s->by_bytes) return;
   const IntegerKernels& integer = *context.cpu().integer;
   s->sign_shift = s->element == 1 ? -integer.flip_uint8 : integer.flip_int8;
+  // Rows that share what they read stay together.
+  const int64_t outs = WordsOf(*s).outs;
+  s->rows_per_task = (s->rows_per_task + outs - 1) / outs * outs;
 }
 
 // Products of bytes read the image where it lies; others want its padding around it.
@@ -370,8 +373,8 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     s->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
   context->SetTasks(arithmetic == Arithmetic::kDynamicRange
-                        ? (rows.out_h + rows.rows_per_task - 1) / rows.rows_per_task
-                        : rows.n_tasks());
+                        ? (s->out_h + s->rows_per_task - 1) / s->rows_per_task
+                        : s->n_tasks());
   context->SetVariant(arithmetic == Arithmetic::kDynamicRange ? "dynamic range direct"
                       : IsInt16(arithmetic)                   ? "int16 direct"
                                                               : "int8 direct");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/cpu/integer.h"
 #include "kernels/ops/shared/indexing.h"
 #include "runtime/tensor/visit_dtype.h"
 
@@ -230,6 +231,27 @@ Status RunPlain(const RunContext& context, BinaryFn fn, const char* name) {
 
 }  // namespace
 
+void FindSingleFactor(const IntegerKernels& integer, QuantBinaryParams* p) {
+  constexpr int64_t kMostProduct = 255 * 255;
+  const FixedFactor& y = p->scale_y;
+  const bool is_small = y.mantissa >= 1 << 30 && y.shift < 0 && y.shift >= -30;
+  if (integer.find_single == nullptr || !is_small) return;
+  const int32_t right = -y.shift, bias = 0;
+  int32_t shifted_bias = 0;
+  SingleSearch search;
+  search.factors.mantissa = &y.mantissa;
+  search.factors.right = &right;
+  search.bias = &bias;
+  search.reach = kMostProduct;
+  search.least = p->lo - p->y_offset;
+  search.most = p->hi - p->y_offset;
+  search.scale = &p->single_scale;
+  search.addend = &p->single_addend;
+  search.shifted_bias = &shifted_bias;
+  search.shift = &p->single_shift;
+  integer.find_single(search, 0, 1);
+}
+
 Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   TW_RETURN_IF_ERROR(CheckTypes(context, fn));
@@ -254,6 +276,10 @@ Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn) {
       QuantizedActivationRange(context, context.output(0), context.params().activation, &range));
   state->params.lo = range.lo;
   state->params.hi = range.hi;
+  constexpr int64_t kLeastElements = 4096;  // that pay for the search
+  if (fn == BinaryFn::kMul && DTypeBits(a.dtype) == 8 && out.NumElements() >= kLeastElements) {
+    FindSingleFactor(*context.cpu().integer, &state->params);
+  }
   context.SetVariant(state->shifts ? "shifts" : "rescale");
   return Status::Ok();
 }

@@ -18,6 +18,10 @@ struct BinaryQuantState : NestState {
   double quotient_factor = 0.0;  // DIV
 };
 
+// For a MUL of bytes whose other parameters are set: one product in single precision instead of rounding
+// twice, where the processor has it and it gives the same for all bytes.
+void FindSingleFactor(const IntegerKernels& integer, QuantBinaryParams* params);
+
 // Both inputs are of a quantized type; refuses what the function does not have.
 Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn);
 Status RunBinaryQuant(const RunContext& context, BinaryFn fn, const char* name);

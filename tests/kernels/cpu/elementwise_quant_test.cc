@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <utility>
@@ -11,6 +12,8 @@
 
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/integer.h"
+#include "kernels/ops/elementwise/binary_quant.h"
 #include "kernels/ops/shared/quant.h"
 
 namespace topwork {
@@ -191,6 +194,77 @@ TEST_CASE("quantized loops: sums of all pairs of bytes", "[ops][quant][sets]") {
       }
     }
   });
+}
+
+// MUL of the bytes `a` [256, n] and `b`, one row for all, or b and a.
+template <typename T>
+int WrongProducts(const QuantElementwiseKernels& kernels, QuantType type,
+                  const QuantBinaryParams& p, int64_t n, bool swapped) {
+  std::vector<T> a(static_cast<size_t>(256 * n)), b(static_cast<size_t>(n));
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i / b.size());
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i * 41);
+  std::vector<T> y = a;  // in place
+  QuantBinaryTile tile;
+  tile.a = swapped ? b.data() : y.data();
+  tile.b = swapped ? y.data() : b.data();
+  tile.y = y.data();
+  tile.rows = 256;
+  tile.n = n;
+  (swapped ? tile.b_row : tile.a_row) = n;
+  kernels.binary[static_cast<int>(QuantBinaryFn::kMul)][static_cast<int>(type)](tile, p);
+  int n_wrong = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const int32_t own = a[i], other = b[i % b.size()];
+    const int32_t product =
+        ((swapped ? other : own) + p.a_offset) * ((swapped ? own : other) + p.b_offset);
+    n_wrong +=
+        y[i] != Clamped(int64_t{MultiplyByFactor(product, p.scale_y)} + p.y_offset, p.lo, p.hi);
+  }
+  return n_wrong;
+}
+
+template <typename T>
+QuantBinaryParams ProductParams(const CpuKernels& cpu, double scale, int32_t a_zero, int32_t b_zero,
+                                int32_t y_zero) {
+  QuantBinaryParams p;
+  p.lo = std::numeric_limits<T>::min();
+  p.hi = std::numeric_limits<T>::max();
+  const int32_t middle = p.lo + 128;
+  p.a_offset = -a_zero - middle;
+  p.b_offset = -b_zero - middle;
+  p.y_offset = y_zero + middle;
+  p.scale_y = MakeFixedFactor(scale);
+  FindSingleFactor(*cpu.integer, &p);
+  return p;
+}
+
+TEST_CASE("quantized loops: products of all pairs of bytes", "[ops][quant][sets]") {
+  constexpr int32_t kZeros[] = {0, -128, 127, 3};
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  for (int i = 0; i < n_tables; ++i) {
+    INFO(tables[i]->isa);
+    const QuantElementwiseKernels& kernels = *tables[i]->elementwise->quantized;
+    std::mt19937 random(7);
+    int n_single = 0, n_wrong = 0;
+    constexpr int kTrials = 24;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      // Ties come with powers of two.
+      const double scale =
+          trial % 4 == 0 ? 1.0 / (1 << (trial / 4 + 1)) : 0.7 * std::pow(0.61, trial % 13) + 1e-4;
+      const int32_t a = kZeros[random() % 4], b = kZeros[random() % 4], y = kZeros[random() % 4];
+      const bool swapped = trial % 2 == 1;
+      const QuantBinaryParams ints = ProductParams<int8_t>(*tables[i], scale, a, b, y);
+      const QuantBinaryParams bytes = ProductParams<uint8_t>(*tables[i], scale, a, b, y);
+      n_single += ints.single_scale > 0.0f;
+      for (const int64_t n : {256, 101, 3}) {
+        n_wrong += WrongProducts<int8_t>(kernels, QuantType::kInt8, ints, n, swapped);
+        n_wrong += WrongProducts<uint8_t>(kernels, QuantType::kUInt8, bytes, n, swapped);
+      }
+    }
+    CHECK(n_wrong == 0);
+    if (tables[i]->integer->find_single != nullptr) CHECK(n_single > kTrials / 2);
+  }
 }
 
 TEST_CASE("quantized loops: sums and products of two tensors of any length", "[ops][quant][sets]") {
