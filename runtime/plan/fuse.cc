@@ -314,11 +314,15 @@ class Fuser {
     }
   }
 
-  // With quantized weights the sum would need another arithmetic.
+  // Sums of quantized data would need another arithmetic.
+  bool AddsFloats(const Op& conv) const {
+    return View(conv.inputs[1]).dtype == DType::kFloat32 ||
+           (conv.code == OpCode::kConv2d && View(conv.inputs[0]).dtype == DType::kFloat32);
+  }
+
   bool CanTakeResidual(const Op& conv) const {
     return FusesResidual(conv) && conv.inputs.size() > 1 && conv.inputs[1] >= 0 &&
-           View(conv.inputs[1]).dtype == DType::kFloat32 &&
-           conv.params.activation == Activation::kNone && !conv.params.fused_residual &&
+           AddsFloats(conv) && conv.params.activation == Activation::kNone && !conv.params.fused_residual &&
            conv.inputs.size() <= 3;
   }
 

@@ -79,6 +79,7 @@ void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
   const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
+  const float* residual = context.input_data<float>(3);
   const RangeKeeper range(context);
   const bool makes_rows = MakesRows(s);
   for (int64_t b = 0; b < s.batch; ++b) {
@@ -95,6 +96,7 @@ void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
     ProductRun run;
     run.m = s.window.h.out * s.window.w.out;
     run.c = context.output_data<float>(0) + b * run.m * s.out_c;
+    if (residual != nullptr) run.addend = residual + b * run.m * s.out_c;
     run.row_scale = &q.scale;
     run.row_zero = &zero;
     if (makes_rows) run.make_rows = &make_rows;
@@ -130,6 +132,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   IntegerProduct& p = state->product;
   const int64_t pixels = shape.window.h.out * shape.window.w.out;
   const bool dynamic_range = arithmetic == Arithmetic::kDynamicRange;
+  if (dynamic_range) TW_RETURN_IF_ERROR(CheckResidual(context, context->output(0).shape));
   p.arithmetic = arithmetic;
   p.m = dynamic_range ? pixels : pixels * shape.batch;
   p.n = shape.group_out;

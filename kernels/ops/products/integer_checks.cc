@@ -107,7 +107,7 @@ Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmet
     *arithmetic = dtype == DType::kInt16 ? Arithmetic::kInt16 : Arithmetic::kBytes;
     TW_RETURN_IF_ERROR(CheckIntegerInputs(context, channel_axis, {}, is_fully_connected));
   }
-  if (residual) {
+  if (residual && *arithmetic != Arithmetic::kDynamicRange) {
     return InternalError("{}: a residual was fused into a quantized operator", context.Where());
   }
   return Status::Ok();

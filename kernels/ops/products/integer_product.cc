@@ -178,6 +178,7 @@ void SetOutput(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
     }
     task->epilogue = IntegerEpilogue::kFloat;
     task->c = static_cast<float*>(whole.run->c) + at;
+    if (whole.run->addend != nullptr) task->addend = whole.run->addend + at;
     const float* bias = context.input_data<float>(2);
     task->float_bias = bias != nullptr ? bias + column : nullptr;
     task->row_step = whole.run->row_step;

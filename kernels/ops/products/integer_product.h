@@ -100,7 +100,9 @@ struct ProductRun {
   // Called by each task before it reads rows [first, first + n) of A, where the cut has one block of
   // panels; null: A is there.
   const FunctionRef<void(int64_t first, int64_t n)>* make_rows = nullptr;
-  const RangeKeeper* range = nullptr;  // of kDynamicRange without has_blocks; or null
+  // kDynamicRange without has_blocks; or null:
+  const float* addend = nullptr;  // m x n, added before the activation
+  const RangeKeeper* range = nullptr;
 };
 void RunIntegerProduct(const RunContext& context, const IntegerProduct& product,
                        const ProductRun& run, RowOffsets row_offsets);

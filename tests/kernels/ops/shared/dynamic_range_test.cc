@@ -2,6 +2,7 @@
 // of its range (KeptRange) gives the bits that a reader gives which looks for itself.
 #include "kernels/ops/shared/dynamic_range.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <utility>
@@ -55,9 +56,6 @@ class Chain {
   }
   size_t n_inputs() const { return Index(batch_ * size_ * size_ * channels_); }
 
- private:
-  static size_t Index(int i) { return static_cast<size_t>(i); }
-
   static void AddLink(const Link& link, int v, int y, int c, int seed, test::ModelSpec* spec) {
     if (link.code == OpCode::kHardSwish) {
       spec->AddOp(link.code, {v}, {y});
@@ -92,6 +90,9 @@ class Chain {
     options.Byte(depthwise ? 4 : 3, static_cast<int8_t>(link.activation));
     spec->AddOp(link.code, {v, weights, bias}, {y}, options);
   }
+
+ private:
+  static size_t Index(int i) { return static_cast<size_t>(i); }
 
   const int batch_, size_, channels_;
   const std::vector<Link> links_;
@@ -156,6 +157,56 @@ TEST_CASE("dynamic range: all instruction sets keep ranges", "[ops][sets]") {
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     INFO(cpu->isa);
     CheckChain(Chain(1, 6, 16, kLinks), cpu);
+  }
+}
+
+// conv(x) + x, then the activation; `parts` 1 the convolution alone, 2 the ADD of two inputs.
+std::shared_ptr<const Model> OpenSum(int batch, int taps, Activation activation, int parts) {
+  const std::vector<int32_t> shape = {batch, 7, 7, 20};
+  test::ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kFloat32, shape);
+  int y = x;
+  if (parts != 2) {
+    y = spec.AddTensor("conv", DType::kFloat32, shape);
+    Chain::AddLink({kConv, 20, taps}, x, y, 20, 3, &spec);
+  }
+  if (parts != 1) {
+    const int other = parts == 2 ? spec.AddInput("y", DType::kFloat32, shape) : y;
+    const int sum = spec.AddTensor("sum", DType::kFloat32, shape);
+    spec.AddOp(OpCode::kAdd, {other, x}, {sum},
+               OptionsSpec(test::kAddOptions).Byte(0, static_cast<int8_t>(activation)));
+    y = sum;
+  }
+  spec.main().outputs = {y};
+  const test::Bytes bytes = test::BuildModel(spec);
+  auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  return model.value();
+}
+
+TEST_CASE("dynamic range: a sum becomes part of the convolution, with the same bits", "[ops]") {
+  for (const int batch : {1, 2}) {
+    for (const int taps : {1, 3}) {
+      for (const Activation activation :
+           {Activation::kNone, Activation::kRelu6, Activation::kTanh}) {
+        INFO("batch " << batch << ", " << taps << " taps");
+        const std::vector<float> x = test::RandomFloats(static_cast<size_t>(batch * 7 * 7 * 20), 4);
+        const auto whole = OpenSum(batch, taps, activation, 3);
+        auto session = Session::Create(whole, SessionOptions());
+        REQUIRE(session.status().ToString() == "OK");
+        CHECK(session.value()->plan().steps.size() == 1);
+        const std::vector<float> conv =
+            RunModel(OpenSum(batch, taps, activation, 1), x, nullptr, 1, 1);
+        auto sum = Session::Create(OpenSum(batch, taps, activation, 2), SessionOptions());
+        REQUIRE(sum.status().ToString() == "OK");
+        std::copy(x.begin(), x.end(), sum.value()->input(0).as<float>());
+        std::copy(conv.begin(), conv.end(), sum.value()->input(1).as<float>());
+        REQUIRE(sum.value()->Run().ToString() == "OK");
+        const float* expected = sum.value()->output(0).as<float>();
+        CHECK(RunModel(whole, x, nullptr, 2, 2) ==
+              std::vector<float>(expected, expected + x.size()));
+      }
+    }
   }
 }
 
