@@ -127,6 +127,18 @@ TW_INLINE Vec LoadAt(const float* p, ptrdiff_t bytes) {
 }
 #endif
 
+// Weights come from memory faster than a processor notices by itself that it is going to want them.
+template <int kN, class T>
+TW_INLINE void FetchAhead([[maybe_unused]] const T* w) {
+#if defined(__x86_64__) && !defined(__OPTIMIZE_SIZE__)
+  constexpr int kDepths = 16;
+#pragma GCC unroll 4
+  for (int j = 0; j < kN && sizeof(T) == 4; ++j) {  // others are read half as fast
+    __builtin_prefetch(w + (kDepths * kN + j) * kLanes);
+  }
+#endif
+}
+
 // acc += A * W over `depth` values of every row; returns where W goes on.
 template <class T, int kM, int kN>
 TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], const T* w,
@@ -151,6 +163,7 @@ TW_INLINE const T* Accumulate(Vec (&acc)[kM][kN], const float* const (&a)[kM], c
   for (; k < depth; ++k) {
     Vec wv[kN];
     LoadRow(w, wv);
+    FetchAhead<kN>(w);
     w += kN * kLanes;
 #pragma GCC unroll 16
     for (int m = 0; m < kM; ++m) {

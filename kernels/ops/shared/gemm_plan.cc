@@ -14,6 +14,8 @@ constexpr int64_t kEnoughTasks = 16;
 constexpr int64_t kLeftShare = 4;  // rows left over join a block of so many times as many
 constexpr double kShares = 8.0, kMostShares = 16.0;
 constexpr int64_t kMinColumnsWhenMade = 128;
+constexpr int64_t kEnoughPanels = 8, kMostOnce = 128;
+constexpr double kBlocksOnce = 4.0;
 
 // Panel `index` of those of all groups; `data`, or the same as `half`, is that of group 0.
 void PackPanel(const PackedWeights& w, const float* data, const uint16_t* half, int64_t index,
@@ -142,6 +144,11 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
     rows = std::max<int64_t>(4 * tiles.rows, static_cast<int64_t>(rows_by_work));
     rows = std::min(rows, std::max<int64_t>(tiles.rows, tiles.block_values / depth));
   }
+  // Or all of them, where W is larger than A and would be read for each block.
+  const bool reads_w_once = n > m && total_panels >= kEnoughPanels && m <= kMostOnce &&
+                            static_cast<double>(m) * static_cast<double>(depth) <=
+                                kBlocksOnce * static_cast<double>(tiles.block_values);
+  if (reads_w_once) rows = m;
   cut.row_blocks = CeilDiv(m, std::min(m, rows));
   const int64_t even = CeilDiv(m, cut.row_blocks);
   cut.rows = std::max<int64_t>(1, (even + tiles.rows / 2) / tiles.rows) * tiles.rows;
