@@ -322,8 +322,8 @@ class Fuser {
 
   bool CanTakeResidual(const Op& conv) const {
     return FusesResidual(conv) && conv.inputs.size() > 1 && conv.inputs[1] >= 0 &&
-           AddsFloats(conv) && conv.params.activation == Activation::kNone && !conv.params.fused_residual &&
-           conv.inputs.size() <= 3;
+           AddsFloats(conv) && conv.params.activation == Activation::kNone &&
+           !conv.params.fused_residual && conv.inputs.size() <= 3;
   }
 
   WorkGraph& graph_;
