@@ -107,7 +107,7 @@ bool HasCustomOps(const Plan& plan) {
 
 }  // namespace
 
-bool Session::has_custom_ops() const { return HasCustomOps(*plan_); }
+bool Session::has_custom_ops() const { return kHasCustomOps && HasCustomOps(*plan_); }
 
 Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   PlanOptions options = options_;
@@ -302,12 +302,12 @@ Status Session::Run() {
 }
 
 bool Session::HasDeviceSteps() const {
-  return std::any_of(plan_->steps.begin(), plan_->steps.end(),
-                     [](const Step& step) { return step.program != nullptr; });
+  return kHasOpenCl && std::any_of(plan_->steps.begin(), plan_->steps.end(),
+                                   [](const Step& step) { return step.program != nullptr; });
 }
 
 void Session::CheckFirstAnswer(const FirstAnswerRecord& record) {
-  if (HasDeviceSteps() && FirstAnswer::CanCheck(*this))
+  if (kHasOpenCl && HasDeviceSteps() && FirstAnswer::CanCheck(*this))
     first_answer_.reset(new FirstAnswer(record));
 }
 

@@ -4,13 +4,19 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/tensor/selected_types.h"
 #include "runtime/tensor/strings.h"
 
 namespace topwork {
+namespace {
+
+constexpr bool kHasStrings = IsSelected(DType::kString);
+
+}  // namespace
 
 Result<std::vector<Buffer>> StringPorts::NewInputs(const Plan& plan) const {
   std::vector<Buffer> fresh(plan.inputs.size());
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+  for (size_t i = 0; kHasStrings && i < plan.inputs.size(); ++i) {
     const TensorView& view = plan.values[static_cast<size_t>(plan.inputs[i])].view;
     const size_t bytes = view.dtype == DType::kString ? std::max<size_t>(view.bytes(), 1) : 0;
     if (bytes == 0 || (i < inputs_.size() && inputs_[i].references.size() == bytes)) continue;
@@ -35,7 +41,7 @@ size_t StringPorts::reference_bytes() const {
 
 Status StringPorts::Write(size_t i, const TensorView& view, const std::string& name,
                           Span<const StringRef> strings) {
-  if (view.dtype != DType::kString ||
+  if (!kHasStrings || view.dtype != DType::kString ||
       static_cast<uint64_t>(view.shape.NumElements()) != strings.size()) {
     return InvalidArgument("input {} '{}' is {} {}, it cannot take {} strings", i, name,
                            DTypeName(view.dtype), view.shape.ToString(), strings.size());
@@ -59,13 +65,13 @@ Status StringPorts::Write(size_t i, const TensorView& view, const std::string& n
 }
 
 void StringPorts::HideOutputs(PlanRunner* runner) const {
-  for (size_t i = 0; i < runner->plan().outputs.size(); ++i) {
+  for (size_t i = 0; kHasStrings && i < runner->plan().outputs.size(); ++i) {
     if (runner->output(i).dtype == DType::kString) runner->ShowOutput(i, nullptr);
   }
 }
 
 Status StringPorts::KeepOutputs(PlanRunner* runner) {
-  for (size_t i = 0; i < runner->plan().outputs.size(); ++i) {
+  for (size_t i = 0; kHasStrings && i < runner->plan().outputs.size(); ++i) {
     const TensorView view = runner->output(i);
     if (view.dtype != DType::kString) continue;
     runner->ShowOutput(i, nullptr);
