@@ -1,5 +1,6 @@
 # Sources of topwork_tests, relative to tests/.
 set(TEST_SOURCES
+  kernels/contract/places_test.cc
   kernels/contract/rows_test.cc
   kernels/contract/flex_golden_test.cc
   kernels/contract/flex_ops_test.cc

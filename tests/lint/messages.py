@@ -85,7 +85,7 @@ def self_test():
 
 
 self_test()
-found = [f"{path}:{line}: {wrong}" for path in tree.files(".cc", ".h") if not path.endswith("base/format_test.cc")
+found = [f"{path}:{line}: {wrong}" for path in tree.files(".cc", ".h") if not path.endswith(("base/format_test.cc", "contract/places.h"))
          for line, wrong in problems(tree.read(path))]
 if found:
     sys.exit("Messages that do not fit their values:\n  " + "\n  ".join(found))
