@@ -3,9 +3,10 @@
   python3 tests/peers/sizes.py [--rows FILE] [--keep FOLDER] [--only WORD] [--limited]
 
 The compiler is clang++ 15 with -Oz, which sees the whole library at once (-flto); lld merges functions that are the same
-(--icf=all) and packs relocations, which glibc 2.36 and newer read. Most rows have a limit (--limited: those alone); exit code 1: a row is above its limit; 77: a tool is missing. Needs the packages g++-aarch64-linux-gnu, clang-15 and lld-15
-(`toolchains/install-deps.sh long`). Builds go to build/sizes (or FOLDER) and stay there, so that the next call compiles
-what changed.
+(--icf=all), shares repeated instructions in several rounds, and packs relocations, which glibc 2.36 and newer read. Most
+rows have a limit (--limited: those alone); exit code 1: a row is above its limit; 77: a tool is missing. Needs the
+packages g++-aarch64-linux-gnu, clang-15 and lld-15 (`toolchains/install-deps.sh long`). Builds go to build/sizes (or
+FOLDER) and stay there, so that the next call compiles what changed.
 """
 import argparse
 import json
@@ -18,7 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LLD = os.environ.get("LLD", "/usr/lib/llvm-15/bin/ld.lld")
 FLAGS = "-DNDEBUG -flto -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer"
-LINKER = "-Wl,--icf=all,-z,pack-relative-relocs,--hash-style=gnu"
+LINKER = "-Wl,--icf=all,-O2,-mllvm,-machine-outliner-reruns=4,-z,pack-relative-relocs,--hash-style=gnu"
 BARE = ["-DTOPWORK_LEARN=OFF", "-DTOPWORK_QUANTIZER=OFF", "-DTOPWORK_DESCRIBE=OFF", "-DTOPWORK_SPARSE=OFF"]
 CPU = ["-DTOPWORK_OPENCL=OFF"]
 RUN = ["-DTOPWORK_TRAIN=OFF"]
@@ -26,6 +27,7 @@ LAST = ["-DTOPWORK_TRAIN=LAST"]
 ONE_SET = ["-DTOPWORK_ONLY_ISAS=baseline"]
 LEAST = ["-DTOPWORK_JUDGE=OFF", "-DTOPWORK_CHECKPOINTS=OFF", "-DTOPWORK_CUSTOM_OPS=OFF", "-DTOPWORK_SHORT_LOOPS=ON",
          "-DTOPWORK_METADATA=OFF"]
+NO_TEXT = ["-DTOPWORK_MESSAGES=OFF"]
 LITE0 = "EfficientNet-Lite0 (float, int8)"
 # What is in it, the options that say so, and its limit in kB, 0 for none.
 ROWS = [
@@ -46,6 +48,12 @@ ROWS = [
     (f"{LITE0}, the least: the same without writing of trained models",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "-DTOPWORK_EXPORT=OFF", "SELECTION"], 0),
     (f"{LITE0}, the least: inference, CPU", [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, "SELECTION"], 360),
+    (f"{LITE0}, the least, errors without sentences: inference and training of the last layer, OpenCL",
+     [*BARE, *LAST, *ONE_SET, *LEAST, *NO_TEXT, "SELECTION"], 0),
+    (f"{LITE0}, the least, errors without sentences: inference and training of the last layer, CPU",
+     [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, *NO_TEXT, "SELECTION"], 0),
+    (f"{LITE0}, the least, errors without sentences: inference, CPU",
+     [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, *NO_TEXT, "SELECTION"], 0),
 ]
 
 
