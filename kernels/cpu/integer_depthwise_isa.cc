@@ -283,9 +283,10 @@ void FinishOne(const IntegerDepthwiseRows& r, int64_t sum, int64_t at, int64_t c
     const Vec lo = Vec{} + r.lo, hi = Vec{} + r.hi;
     const float bias = r.float_bias != nullptr ? r.float_bias[c] : 0.0f;
     const float f = static_cast<float>(acc) * (r.scale[c] * r.in_scale) + bias;
-    const Vec clamped = Clamp(Vec{} + f, lo, hi);
-    static_cast<float*>(r.out)[at] = clamped[0];
-    if (r.range != nullptr) WidenRange(r.range, clamped, clamped);
+    const float y = static_cast<float*>(r.out)[at] = Clamp(Vec{} + f, lo, hi)[0];
+    if (r.range == nullptr) return;
+    if (y < r.range->least[0]) r.range->least[0] = y;
+    if (y > r.range->most[0]) r.range->most[0] = y;
   }
 }
 

@@ -164,7 +164,6 @@ struct FloatColumn {
 };
 
 // (What a row needs is in locals: floats that are stored may alias `t`.)
-template <bool kAddend>
 TW_INLINE void EndFloatColumn(const IntegerTask& t, const FloatColumn& c, const int32_t* products,
                               int64_t stride, int64_t row, int rows, Vec* least, Vec* most) {
   const int64_t ldc = t.ldc, step = t.row_step;
@@ -173,13 +172,13 @@ TW_INLINE void EndFloatColumn(const IntegerTask& t, const FloatColumn& c, const 
   const bool has_zero = t.row_zero != nullptr;
   const int32_t* row_zero = has_zero ? t.row_zero + row * step : &no_zero;
   const int64_t zero_step = has_zero ? step : 0;
-  const float* addend = kAddend ? t.addend + row * ldc + c.n : nullptr;
+  const float* addend = t.addend != nullptr ? t.addend + row * ldc + c.n : nullptr;
   float* out = static_cast<float*>(t.c) + row * ldc + c.n;
   Vec lesser = *least, greater = *most;
   for (int m = 0; m < rows; ++m, out += ldc, products += stride) {
     const IVec v = LoadInts(products) - c.sum * row_zero[m * zero_step];
     Vec f = ToFloat(v) * (c.scale * row_scale[m * step]) + c.bias;
-    if (kAddend) f += LoadFirst(addend + m * ldc, c.count);
+    if (addend != nullptr) f += LoadFirst(addend + m * ldc, c.count);
     f = Clamp(f, c.lo, c.hi);
     lesser = Lesser(f, lesser);
     greater = Greater(f, greater);
@@ -202,12 +201,7 @@ void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums
     column.scale = Load(t.scale + n);
     column.bias = t.float_bias != nullptr ? LoadFirst(t.float_bias + n, column.count) : Vec{};
     column.sum = LoadInts(sums + n);
-    const int32_t* from = products + j * kLanes;
-    if (t.addend != nullptr) {
-      EndFloatColumn<true>(t, column, from, stride, row, rows, &least, &most);
-    } else {
-      EndFloatColumn<false>(t, column, from, stride, row, rows, &least, &most);
-    }
+    EndFloatColumn(t, column, products + j * kLanes, stride, row, rows, &least, &most);
   }
   if (t.range != nullptr) WidenRange(t.range, least, most);
 }

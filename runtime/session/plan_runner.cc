@@ -89,20 +89,23 @@ void PlanRunner::FindOutputs() {
 void PlanRunner::FindRanges() {
   if (!kHasQuantized) return;
   for (const Step& step : plan_->steps) {
-    if (step.wants_range) ranges_[step.inputs[0]];
+    const bool is_new = step.wants_range && RangeOf(step.inputs[0]) == nullptr;
+    if (is_new) ranges_.push_back({step.inputs[0], {}});
   }
   if (ranges_.empty()) return;
   const int n_threads = environment_.pool->n_threads();
   range_lanes_.reset(new KeptRange::Lanes[static_cast<size_t>(n_threads)]);
-  for (auto& [value, range] : ranges_) {
-    range.threads = range_lanes_.get();
-    range.n_threads = n_threads;
+  for (WantedRange& wanted : ranges_) {
+    wanted.range.threads = range_lanes_.get();
+    wanted.range.n_threads = n_threads;
   }
 }
 
 KeptRange* PlanRunner::RangeOf(int v) {
-  const auto found = ranges_.find(v);
-  return found == ranges_.end() ? nullptr : &found->second;
+  for (WantedRange& wanted : ranges_) {
+    if (wanted.value == v) return &wanted.range;
+  }
+  return nullptr;
 }
 
 // A group of values that share memory holds at most one input or output, which is all of it.
@@ -177,7 +180,7 @@ void PlanRunner::BindStep(size_t s) {
   bound.context.text = environment_.text;
   bound.context.calls = bound.calls.get();
   if (step.wants_range) bound.context.in_range = RangeOf(step.inputs[0]);
-  if (!ranges_.empty() && !step.outputs.empty()) bound.context.out_range = RangeOf(step.outputs[0]);
+  if (!step.outputs.empty()) bound.context.out_range = RangeOf(step.outputs[0]);
   if (kHasCalls && bound.calls != nullptr) bound.calls->Bind(bound.context.scratch);
 }
 

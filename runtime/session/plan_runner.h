@@ -79,6 +79,10 @@ class PlanRunner {
     void* bound = nullptr;
     size_t bound_bytes = 0;
   };
+  struct WantedRange {
+    int value;
+    KeptRange range;
+  };
   // A view that lies in an input's or output's memory.
   struct Part {
     size_t value;
@@ -111,7 +115,7 @@ class PlanRunner {
   std::vector<void*> bound_inputs_;
   std::vector<Output> outputs_;
   std::vector<std::vector<Part>> input_parts_, output_parts_;
-  std::map<int, KeptRange> ranges_;                  // by value
+  std::vector<WantedRange> ranges_;
   std::unique_ptr<KeptRange::Lanes[]> range_lanes_;  // of the pool's threads
   std::map<VariableKey, void*> variables_;
   std::unique_ptr<DeferredRunner> deferred_;

@@ -231,6 +231,9 @@ Status RunPlain(const RunContext& context, BinaryFn fn, const char* name) {
 
 }  // namespace
 
+#if defined(__OPTIMIZE_SIZE__)  // has no search
+void FindSingleFactor(const IntegerKernels&, QuantBinaryParams*) {}
+#else
 void FindSingleFactor(const IntegerKernels& integer, QuantBinaryParams* p) {
   constexpr int64_t kMostProduct = 255 * 255;
   const FixedFactor& y = p->scale_y;
@@ -251,6 +254,7 @@ void FindSingleFactor(const IntegerKernels& integer, QuantBinaryParams* p) {
   search.shift = &p->single_shift;
   integer.find_single(search, 0, 1);
 }
+#endif
 
 Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn) {
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
