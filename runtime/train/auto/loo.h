@@ -14,7 +14,7 @@ namespace topwork {
 enum class LooMethod : int {
   kExact = 0,            // by a closed form
   kApproximate = 1,      // by one Newton step
-  kCrossValidation = 2,  // by fitting without a fifth of the examples at a time
+  kCrossValidation = 2,  // by fitting without a part of the examples at a time
 };
 
 struct LooScores {
@@ -28,8 +28,8 @@ struct LooScores {
 // out with its group. Exact for ridge regression and nearest means; by one Newton step for softmax
 // heads at the minimum of a penalised loss where that is cheap (CanApproximate); other heads are
 // fitted again without a fifth of the examples at a time, which takes most of what five trainings
-// take. The trainer's head stays as it is. FAILED_PRECONDITION without
-// examples; CANCELLED after a request to stop.
+// take; logistic ones of few examples without a twentieth. The trainer's head stays as it is.
+// FAILED_PRECONDITION without examples; CANCELLED after a request to stop.
 Result<LooScores> LeaveOneOutScores(const TrainingContext& context);
 
 // The parts that cross-validation leaves out, see MakeParts.

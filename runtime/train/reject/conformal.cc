@@ -69,6 +69,12 @@ std::vector<size_t> Rest(const std::vector<std::vector<size_t>>& members, int64_
 
 }  // namespace
 
+double UnitOf(std::vector<double> values) {
+  float median = 0.0f, inverse_unit = 0.0f;
+  MeasureScore(std::move(values), &median, &inverse_unit);
+  return 1.0 / static_cast<double>(inverse_unit);
+}
+
 int64_t MinCategory(double rate) {
   const double enough = std::ceil(1.0 / rate - 1e-6) - 1.0;
   return std::max<int64_t>(20, static_cast<int64_t>(enough));

@@ -26,6 +26,9 @@ struct ConformalScores {
   std::vector<int32_t> categories;  // [n], in [0, n_categories): the class that the head answers
 };
 
+// How widely scores spread: the median less the tenth of them that is lowest; 1 where they are alike.
+double UnitOf(std::vector<double> values);
+
 // To be compared, a score is measured from its median over the taught examples, in units of the
 // distance from the median to the tenth of them that is lowest. P-values go in steps: 1 step, and one
 // more for every level that the smallest of the measured scores reaches. They are rounded up, so the

@@ -39,20 +39,36 @@ std::vector<int32_t> Half(const FeatureRows& examples, uint64_t seed) {
   return half;
 }
 
-void AddScores(const float* logits, int n_classes, double near, const double* other,
-               ConformalScores* scores) {
-  scores->values.push_back(Energy(logits, n_classes));
-  scores->values.push_back(near);
-  if (other != nullptr) scores->values.push_back(near - *other);
-  scores->categories.push_back(
-      static_cast<int32_t>(std::max_element(logits, logits + n_classes) - logits));
+// What scores are made of, of one example after another.
+struct Seen {
+  std::vector<double> energies, near, other;
+  std::vector<int32_t> answers;
+
+  void Add(const float* logits, int n_classes, double to_taught, double to_negatives) {
+    energies.push_back(Energy(logits, n_classes));
+    near.push_back(to_taught);
+    other.push_back(to_negatives);
+    answers.push_back(static_cast<int32_t>(std::max_element(logits, logits + n_classes) - logits));
+  }
+};
+
+ConformalScores ScoresOf(const Rejection& rejection, int n_classes, const Seen& seen) {
+  ConformalScores scores;
+  scores.n_scores = rejection.n_scores();
+  scores.n_categories = n_classes;
+  scores.categories = seen.answers;
+  for (size_t i = 0; i < seen.answers.size(); ++i) {
+    scores.values.push_back(rejection.Likeness(seen.near[i], seen.energies[i]));
+    if (scores.n_scores == 2) scores.values.push_back(seen.near[i] - seen.other[i]);
+  }
+  return scores;
 }
 
 double ShareRefused(const ConformalTable& table, const ConformalScores& scores) {
   const size_t n = scores.categories.size(), n_scores = static_cast<size_t>(scores.n_scores);
   int64_t refused = 0;
   for (size_t i = 0; i < n; ++i) {
-    float own[3] = {};
+    float own[2] = {};
     for (size_t s = 0; s < n_scores; ++s) {
       own[s] = static_cast<float>(scores.values[i * n_scores + s]);
     }
@@ -179,16 +195,15 @@ Result<Rejection> Rejecter::Make() {
       LeftOutSimilarities(rejection.taught, material.taught, true, context_.pool);
   const std::vector<double> other =
       LeftOutSimilarities(rejection.negatives, material.taught, false, context_.pool);
-  ConformalScores scores;
-  scores.n_scores = rejection.n_scores();
-  scores.n_categories = context_.n_classes();
+  Seen seen;
   for (size_t k = 0; k < logits.examples.size(); ++k) {
     const size_t i = static_cast<size_t>(logits.examples[k]);
     if (!calibrates[i]) continue;
-    AddScores(logits.values.data() + k * static_cast<size_t>(context_.n_classes()),
-              context_.n_classes(), near[i], rejection.n_scores() == 3 ? &other[i] : nullptr,
-              &scores);
+    seen.Add(logits.values.data() + k * static_cast<size_t>(context_.n_classes()),
+             context_.n_classes(), near[i], other[i]);
   }
+  rejection.energy_share = static_cast<float>(UnitOf(seen.near) / UnitOf(seen.energies));
+  const ConformalScores scores = ScoresOf(rejection, context_.n_classes(), seen);
   rejection.table = MakeConformalTable(scores, static_cast<double>(context_.options->reject_rate));
   summary_ = {};
   summary_.n_calibrated = static_cast<int64_t>(scores.categories.size());
@@ -206,18 +221,18 @@ Status Rejecter::JudgeNegatives(const Material& material, const Rejection& rejec
       LeftOutSimilarities(rejection.taught, material.negative, false, context_.pool);
   const std::vector<double> other =
       LeftOutSimilarities(rejection.negatives, material.negative, true, context_.pool);
-  ConformalScores scores;
-  scores.n_scores = rejection.n_scores();
+  Seen seen;
   const float scale = static_cast<float>(1.0 / context_.state->temperature);
   std::vector<float> scaled(static_cast<size_t>(context_.n_classes()));
   const auto add = [&](int32_t i, const float* logits) {
     for (size_t c = 0; c < scaled.size(); ++c) scaled[c] = logits[c] * scale;
     const size_t row = static_cast<size_t>(i);
-    AddScores(scaled.data(), context_.n_classes(), near[row], &other[row], &scores);
+    seen.Add(scaled.data(), context_.n_classes(), near[row], other[row]);
   };
   TW_RETURN_IF_ERROR(ForEachScores(context_.state->network.get(), *negatives_,
                                    Numbers(negatives_->size()), context_.watch, add));
-  summary_.negatives_refused = ShareRefused(rejection.table, scores);
+  summary_.negatives_refused =
+      ShareRefused(rejection.table, ScoresOf(rejection, context_.n_classes(), seen));
   return Status::Ok();
 }
 

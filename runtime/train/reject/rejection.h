@@ -1,15 +1,18 @@
 // Rejection: what a head needs to refuse what it was never taught, and the stock operators that do it
 // in an exported model.
 //
-// An example's scores are the energy of its logits, log Σ exp z (Liu et al. 2020), and the mean cosine
-// of its feature's roots with the nearest stored examples (Sun et al. 2022); with negatives also the latter
-// less the same for stored negatives. Its p-value is that of the smallest (conformal.h), in the
-// category of the class that the head answers.
+// An example's likeness to the taught ones is the mean cosine of its feature's roots with the nearest
+// stored examples (Sun et al. 2022) and the energy of its logits (Liu et al. 2020), each in units of its
+// spread. With negatives there is a second score: the cosine less the same for stored negatives. The
+// p-value is that of the likeness, or of the smaller of both scores (conformal.h), in the category of the
+// class that the head answers.
 //
 // Measured on photographs, digits and faces: the cosine of roots separates unknown examples better than
-// that of features as they are, centred or standardised, and than Mahalanobis distances, and the mean of three neighbours better than the nearest one. Near unknowns stay hard: a truck looks like
-// a car to a head that knows cars. Some of them as negatives help, by the third score; a third score
-// beside the other two, not in their place, because against unknowns of another kind it is of no use.
+// that of features as they are, centred or standardised, and than Mahalanobis distances, and the mean of three
+// neighbours better than the nearest one. The sum of cosine and energy refuses more than either, than
+// the smaller of both and than their p-values' product. Near unknowns stay hard: a truck looks like a car
+// to a head that knows cars. Some of them as negatives help, by the second score; not added to the first,
+// because against unknowns of another kind it is of no use.
 #ifndef TOPWORK_RUNTIME_TRAIN_REJECT_REJECTION_H_
 #define TOPWORK_RUNTIME_TRAIN_REJECT_REJECTION_H_
 
@@ -36,8 +39,12 @@ struct Rejection {
   StoredExamples negatives;  // may be empty
   ConformalTable table;
   std::vector<std::string> names;  // of taught's rows, as in kStoredNames
+  float energy_share = 0.0f;       // the similarity's unit over the energy's
 
-  int n_scores() const { return negatives.size() > 0 ? 3 : 2; }
+  int n_scores() const { return negatives.size() > 0 ? 2 : 1; }
+  double Likeness(double similarity, double energy) const {
+    return similarity + static_cast<double>(energy_share) * energy;
+  }
 };
 
 struct Verdict {
@@ -46,7 +53,7 @@ struct Verdict {
   int32_t nearest[kNeighbours] = {};  // rows of Rejection::taught
 };
 
-// log Σ exp z.
+// log Σ exp (z − mean z). What is added to all logits changes no answer, and left-out heads may differ by it.
 double Energy(const float* logits, int64_t n);
 
 // What the operators compute, for one example.

@@ -24,11 +24,14 @@ class RejectionGraph {
     const int unit = addition_.UnitLength(AddRoots(feature), "rejection/unit");
     const int logits = addition_.RealRows(head.logits, head.n_classes, "rejection/logits");
     int nearest = -1;
-    std::vector<int> scores = {AddEnergy(logits)};
-    scores.push_back(AddSimilarity(rejection_.taught, unit, "rejection/taught", &nearest));
-    if (rejection_.n_scores() == 3) {
+    const int near = AddSimilarity(rejection_.taught, unit, "rejection/taught", &nearest);
+    const int part =
+        addition_.Times(AddEnergy(logits), Float("rejection/energy_share", rejection_.energy_share),
+                        "rejection/energy_part");
+    std::vector<int> scores = {addition_.Plus(near, part, "rejection/likeness")};
+    if (rejection_.n_scores() == 2) {
       const int other = AddSimilarity(rejection_.negatives, unit, "rejection/negatives", nullptr);
-      scores.push_back(addition_.Minus(scores[1], other, "rejection/difference"));
+      scores.push_back(addition_.Minus(near, other, "rejection/difference"));
     }
     const int p_value = AddPValue(scores, logits);
     AddOutput(p_value, nearest);
@@ -53,7 +56,9 @@ class RejectionGraph {
     const int less = addition_.Minus(logits, most, "rejection/less");
     const int powers = addition_.Exp(less, "rejection/powers");
     const int sum = addition_.SumOver(powers, last_axis_, "rejection/sum");
-    return addition_.Plus(addition_.Log(sum, "rejection/log"), most, "rejection/energy");
+    const int mean = addition_.MeanOver(logits, last_axis_, "rejection/mean");
+    const int above = addition_.Minus(most, mean, "rejection/above_mean");
+    return addition_.Plus(addition_.Log(sum, "rejection/log"), above, "rejection/energy");
   }
 
   int AddSimilarity(const StoredExamples& stored, int unit, const std::string& name,

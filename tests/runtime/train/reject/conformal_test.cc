@@ -103,6 +103,14 @@ TEST_CASE("Conformal: levels are the counted p-values, rounded up", "[train]") {
   }
 }
 
+TEST_CASE("Conformal: the unit of scores", "[train]") {
+  std::vector<double> values;
+  for (int i = 0; i < 50; ++i) values.push_back(2.0 * ((i * 7) % 50));
+  CHECK(UnitOf(values) == Approx(2.0 * (25 - 5)));
+  CHECK(UnitOf(std::vector<double>(9, 4.0)) == 1.0);
+  CHECK(UnitOf({}) == 1.0);
+}
+
 TEST_CASE("Conformal: small categories share a table, and too few examples refuse nothing",
           "[train]") {
   Random random(9);

@@ -146,9 +146,9 @@ ConformalScores ScoresOf(const Rejection& rejection, const Table& roots, const T
   scores.n_categories = static_cast<int>(logits[0].size());
   for (size_t i = 0; i < roots.size(); ++i) {
     const double near = Similarity(rejection.taught, roots[i].data(), {}, nullptr) - 1e-4;
-    scores.values.push_back(Energy(logits[i].data(), scores.n_categories) - 1e-4);
-    scores.values.push_back(near);
-    if (scores.n_scores == 3) {
+    scores.values.push_back(
+        rejection.Likeness(near, Energy(logits[i].data(), scores.n_categories)));
+    if (scores.n_scores == 2) {
       scores.values.push_back(near - Similarity(rejection.negatives, roots[i].data(), {}, nullptr));
     }
     scores.categories.push_back(static_cast<int32_t>(
@@ -167,6 +167,7 @@ Rejection MakeRejection(const Table& features, const Table& logits, bool negativ
   rejection.taught = Store(rows, Numbers(half));
   if (negatives) rejection.negatives = Store(rows, {half, half + 1, half + 2, half + 3});
   for (int32_t i = 0; i < half; ++i) rejection.names.push_back(StrFormat("c\t{}", i));
+  rejection.energy_share = 0.25f;
   rejection.table = MakeConformalTable(ScoresOf(rejection, roots, logits), 0.2);
   return rejection;
 }
@@ -242,6 +243,20 @@ TEST_CASE("Rejection: the operators give the verdict of the plain code, for ever
   test::MakeImages(40, 3, 11, &images, &labels);
   for (Tail tail : test::kAllTails) {
     for (bool negatives : {false, true}) CheckTail(tail, negatives, images);
+  }
+}
+
+TEST_CASE("Rejection: a number added to all logits changes nothing", "[train]") {
+  const Table features = {{1, 2, 3}, {3, 1, 2}, {2, 3, 1}, {1, 1, 4}, {4, 1, 1}, {9, 0, 1}};
+  const Table logits = {{3, 0}, {2, 0}, {0, 2}, {0, 4}, {1, 0}, {0, 0.5}};
+  const Rejection rejection = MakeRejection(features, logits, false);
+  CHECK(Energy(logits[0].data(), 2) == Approx(std::log(std::exp(1.5) + std::exp(-1.5))));
+  for (size_t i = 0; i < features.size(); ++i) {
+    std::vector<float> moved = logits[i];
+    for (float& z : moved) z += 100.0f;
+    CHECK(Energy(moved.data(), 2) == Approx(Energy(logits[i].data(), 2)));
+    CHECK(JudgeExample(rejection, features[i].data(), moved).p_value ==
+          JudgeExample(rejection, features[i].data(), logits[i]).p_value);
   }
 }
 
