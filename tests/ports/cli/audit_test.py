@@ -16,7 +16,7 @@ import browser
 from cli_support import EFFICIENTNET, ZOO, Checks, npy, run
 
 FACES = ZOO / "data" / "faces" / "train"
-SIZES = {"phone": (390, 844), "desk": (1280, 800)}
+SIZES = {"phone": (360, 780), "desk": (1280, 800)}
 MARKUP = "a \"face\", </script><b>bold</b>"  # as a class
 EACH, WRONG = 40, 4  # examples of a class; of the first one, with the label of the second
 

@@ -13,7 +13,7 @@ import tempfile
 import browser
 from cli_support import DIGITS_8X8, DIGITS_CNN, Checks, npy, run
 
-SIZES = {"phone": (390, 844), "desk": (1280, 800)}
+SIZES = {"phone": (360, 780), "desk": (1280, 800)}
 MARKUP = "</script><b>bold & \"quoted\"</b>"
 
 # Share of a canvas's pixels that are drawn on, for each plot.
@@ -193,6 +193,8 @@ def check_training(checks, tool, page, here):
     page.resize(*SIZES["phone"])
     checks.expect(page.evaluate("(box => box.scrollWidth <= box.clientWidth)"
                                 "(document.getElementById('refused-facts').parentElement)"), "train: facts are cut off")
+    widths = page.evaluate("(box => [box.scrollWidth, box.clientWidth])(document.getElementById('class-table').parentElement)")
+    checks.expect(widths[0] <= widths[1], "train: F1 is cut off, %s" % widths)
 
 
 def check_evaluation(checks, tool, page, here, name, shot):

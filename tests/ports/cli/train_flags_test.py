@@ -280,9 +280,14 @@ def check_heads(checks, tool, here):
     checks.expect(sorted(labels(tool, new)) == ["blue", "green", "red"] and
                   labels(tool, new)[0] == "red", "head: classes %s" % labels(tool, new))
     checks.expect(top1(tool, new, *three) == 1.0, "head: accuracy %s" % top1(tool, new, *three))
-    for change in (["--remove-class", "pink"], ["--rename-class", "pink=rose"]):
+    merged = here / "merged.tflite"
+    if train(checks, tool, "--head", head, "--output", merged, *flags, "--merge-class", "red=green", model=EFFICIENTNET,
+             data=colours(here / "rest", ["green", "blue"])) is not None:
+        checks.expect(labels(tool, merged) == ["green", "blue"], "head: merged classes %s" % labels(tool, merged))
+    for change in (["--remove-class", "pink"], ["--rename-class", "pink=rose"], ["--merge-class", "pink=red"],
+                   ["--merge-class", "red=red"]):
         result = run(tool, "train", EFFICIENTNET, *two, "--head", head, "--output", new, *change)
-        checks.expect(result.returncode == DATA_WRONG and "pink" in result.stderr,
+        checks.expect(result.returncode == DATA_WRONG and change[1].split("=")[0] in result.stderr,
                       "%s: %s" % (change, result.stderr))
     result = run(tool, "train", DIGITS_CNN, *DATA, "--head", head, "--output", here / "n.tflite")
     checks.expect(result.returncode not in (0, 10) and "c.head" in result.stderr and
