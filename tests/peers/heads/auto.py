@@ -1,13 +1,12 @@
 """Accuracy and time of the automatic head, of Adam and of scikit-learn's LogisticRegressionCV.
 
-  python auto.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N] [--times] [--rows FILE]
+  python auto.py TOPWORK_HEAD_ACCURACY [--quick] [--seeds N] [--times] [--recordings DIR] [--rows FILE]
 
 Each set is taught with 5, 20 and all examples a class ("all": two thirds of them) and judged on the
 rest. LogisticRegressionCV has standardised features, 8 penalties and 5 folds; every side has one
-thread. Times are
-those of the first seed: for the others its features are first rotated into the space of the examples,
-which changes no solution and is many times faster. With --times the rows are those times. Fails where
-the automatic head is in the mean more than 0.3 points behind it, takes more than 1/20 of its time in
+thread. With --times the rows are milliseconds of training, medians of the seeds; else its features are, after the first
+seed, rotated into the space of the examples, which changes no solution and is many times faster.
+--recordings names a folder of spoken digits (spoken_digits.py), one more set. Fails where the automatic head is in the mean more than 0.3 points behind it, takes more than 1/20 of its time in
 sum, or is on a set more than 0.5 points (and two standard errors) behind Adam.
 """
 
@@ -31,12 +30,13 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import feature_sets  # noqa: E402
 import few_shot  # noqa: E402
+import spoken_digits  # noqa: E402
 
 SIDES = ("auto", "Adam", "LogisticRegressionCV")
 WRITERS = "digits by other writers, EfficientNet-Lite0"
 
 
-def load(quick):
+def load(quick, recordings):
     """{name: (features, labels)}."""
     sets = {}
     for name in ("wine", "breast_cancer", "iris", "digits"):
@@ -46,6 +46,9 @@ def load(quick):
         return sets
     sets.update(feature_sets.load(quick))
     sets[WRITERS] = sets["digits, EfficientNet-Lite0"]
+    spoken = recordings and spoken_digits.load(recordings)
+    if spoken:
+        sets["spoken digits, DS-CNN of commands"] = spoken
     return sets
 
 
@@ -73,14 +76,14 @@ def reference(train, test, y, rotated):
     return fitted.predict(test), 1000 * (time.perf_counter() - start)
 
 
-def compare(bench, folder, name, x, y, shots, seed):
+def compare(bench, folder, name, x, y, shots, seed, rotated):
     """Percent right of the three sides, and milliseconds of the first and the last."""
     train, test = split(name, y, shots, seed)
     problem = feature_sets.Problem(bench, folder, (x[train], y[train]), (x[test], y[test]),
                                    int(y.max()) + 1)
     auto = problem.train(optimizer="auto", seed=seed, threads=1)
     adam = problem.train(optimizer="adam", seed=seed, threads=1)
-    said, ms = reference(x[train].astype(np.float64), x[test], y[train], seed > 0)
+    said, ms = reference(x[train].astype(np.float64), x[test], y[train], rotated)
     return 100 * np.array([auto[0], adam[0], np.mean(said == y[test])]), auto[4], ms
 
 
@@ -90,19 +93,21 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--times", action="store_true", help="rows are milliseconds")
+    parser.add_argument("--recordings", type=pathlib.Path, help="folder of spoken digits")
     table, times = peers.Rows(), peers.Rows()
     table.add_option(parser)
     arguments = parser.parse_args()
     sums, failures, milliseconds = [], 0, np.zeros(2)
     with tempfile.TemporaryDirectory() as folder, feature_sets.one_thread():
-        for name, (x, y) in load(arguments.quick).items():
+        for name, (x, y) in load(arguments.quick, arguments.recordings).items():
             for shots in (5,) if arguments.quick else (5, 20, len(y)):
                 seeds = 1 if shots == len(y) else arguments.seeds
-                runs = [compare(arguments.bench, pathlib.Path(folder), name, x, y, shots, seed)
-                        for seed in range(seeds)]
+                runs = [compare(arguments.bench, pathlib.Path(folder), name, x, y, shots, seed,
+                                seed > 0 and not arguments.times) for seed in range(seeds)]
                 rows = np.stack([run[0] for run in runs])
                 mean = rows.mean(axis=0)
-                ms = np.array(runs[0][1:])
+                of_seeds = [run[1:] for run in runs] if arguments.times else [runs[0][1:]]
+                ms = np.median(of_seeds, axis=0)
                 behind = rows[:, 1] - rows[:, 0]
                 error = behind.std() / np.sqrt(len(behind))
                 # A single run of "all" tells too little: its error is that of the test set.
@@ -118,7 +123,8 @@ def main():
                 table.add(f"{name}, {count} a class", "automatic head", mean[0], mean[2],
                           runs=rows[:, [0, 2]].tolist())
                 table.add(f"{name}, {count} a class", "Adam", mean[1], mean[2])
-                times.add(f"{name}, {count} a class", "automatic head", *ms, ms[1] / ms[0])
+                times.add(f"{name}, {count} a class", "automatic head", *ms, ms[1] / ms[0],
+                          runs=of_seeds)
     mean = np.mean(sums, axis=0)
     share = milliseconds[0] / milliseconds[1]
     print("mean: " + ", ".join(f"{side} {m:.2f} %" for side, m in zip(SIDES, mean))

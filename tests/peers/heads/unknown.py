@@ -150,7 +150,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("topwork", help="path of the command line")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=30)
     table = peers.Rows()
     table.add_option(parser)
     arguments = parser.parse_args()
