@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "topwork/topwork.h"
@@ -51,9 +52,12 @@ TensorInfo ReadInfo(const std::function<tw_status(tw_tensor_info*)>& read);
 
 std::string StringOf(const char* text);
 
-using ModelHandle = std::unique_ptr<tw_model, void (*)(tw_model*)>;
+// Shared with what is made of the model, as it may have borrowed the bytes that it lies in. A struct that has one declares
+// it before what it made, which then is freed first.
+using ModelHandle = std::shared_ptr<tw_model>;
 struct PyModel {
   explicit PyModel(tw_model* model) : model(model, tw_model_free) {}
+  explicit PyModel(ModelHandle handle) : model(std::move(handle)) {}
   ModelHandle model;
 };
 

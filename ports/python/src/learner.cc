@@ -6,6 +6,7 @@ namespace topwork_python {
 namespace {
 
 struct PyLearner {
+  ModelHandle model;
   std::unique_ptr<tw_learner, void (*)(tw_learner*)> learner{nullptr, tw_learner_free};
 
   GetInput Inputs() const {
@@ -41,6 +42,7 @@ PyLearner* Create(const PyModel& model, nb::dict trainer_options,
   }
   Check(status);
   auto self = std::make_unique<PyLearner>();
+  self->model = model.model;
   self->learner.reset(learner);
   return self.release();
 }

@@ -29,10 +29,16 @@ PyModel* OpenFile(nb::handle path) {
   return new PyModel(model);
 }
 
+// Bytes of Python never change, so the model borrows them and holds them for as long as it lives.
 PyModel* OpenBytes(nb::bytes data) {
   tw_model* model = nullptr;
-  Check(tw_model_open_memory(data.data(), data.size(), 1, &model));
-  return new PyModel(model);
+  Check(tw_model_open_memory(data.data(), data.size(), 0, &model));
+  PyObject* bytes = data.release().ptr();
+  return new PyModel(ModelHandle(model, [bytes](tw_model* it) {
+    tw_model_free(it);
+    nb::gil_scoped_acquire acquire;
+    Py_DECREF(bytes);
+  }));
 }
 
 std::vector<TensorInfo> Tensors(const PyModel& self, bool inputs) {
@@ -116,7 +122,7 @@ void BindModel(nb::module_& m) {
           "FileError, or InvalidModelError with the table, operator or tensor that is malformed.")
       .def_static(
           "from_bytes", &OpenBytes, nb::arg("data"), nb::rv_policy::take_ownership,
-          "Opens a model that lies in memory; the bytes are copied. Raises InvalidModelError.")
+          "Opens a model that lies in memory; the bytes are kept, not copied. Raises InvalidModelError.")
       .def(
           "save",
           [](const PyModel& self, nb::handle path) {

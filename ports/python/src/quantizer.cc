@@ -5,6 +5,7 @@ namespace topwork_python {
 namespace {
 
 struct PyQuantizer {
+  ModelHandle model;
   std::unique_ptr<tw_quantizer, void (*)(tw_quantizer*)> quantizer{nullptr, tw_quantizer_free};
 
   GetInput Inputs() const {
@@ -29,6 +30,7 @@ PyQuantizer* Create(const PyModel& model, int target, int io, int64_t min_elemen
   tw_quantizer* quantizer = nullptr;
   Check(tw_quantizer_create(model.model.get(), &options, &quantizer));
   auto self = std::make_unique<PyQuantizer>();
+  self->model = model.model;
   self->quantizer.reset(quantizer);
   return self.release();
 }

@@ -9,6 +9,7 @@ namespace topwork_python {
 namespace {
 
 struct PySession {
+  ModelHandle model;
   std::unique_ptr<tw_session, void (*)(tw_session*)> session{nullptr, tw_session_free};
   size_t n_inputs = 0, n_outputs = 0;
 };
@@ -20,8 +21,9 @@ tw_session_info InfoOf(tw_session* session) {
   return info;
 }
 
-PySession* Wrap(tw_session* session) {
+PySession* Wrap(ModelHandle model, tw_session* session) {
   auto self = std::make_unique<PySession>();
+  self->model = std::move(model);
   self->session.reset(session);
   tw_session_info info = InfoOf(session);
   self->n_inputs = info.n_inputs;
@@ -73,7 +75,7 @@ PySession* Create(const PyModel& model, int n_threads, std::optional<std::string
     status = tw_session_create(model.model.get(), &options, &session);
   }
   Check(status);
-  return Wrap(session);
+  return Wrap(model.model, session);
 }
 
 tw_tensor_info Tensor(const PySession& self, size_t index, bool is_input) {
@@ -198,7 +200,7 @@ void BindSession(nb::module_& m) {
           [](const PySession& self) {
             tw_session* session = nullptr;
             Check(tw_session_clone(self.session.get(), &session));
-            return Wrap(session);
+            return Wrap(self.model, session);
           },
           nb::rv_policy::take_ownership)
       .def_ro("n_inputs", &PySession::n_inputs)

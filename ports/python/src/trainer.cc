@@ -9,6 +9,7 @@ namespace topwork_python {
 namespace {
 
 struct PyTrainer {
+  ModelHandle model;
   std::unique_ptr<tw_trainer, void (*)(tw_trainer*)> trainer{nullptr, tw_trainer_free};
   mutable std::mutex busy;
 
@@ -44,6 +45,7 @@ PyTrainer* Create(const PyModel& model, nb::dict options,
     status = tw_trainer_create(model.model.get(), &converted.options, &trainer);
   }
   Check(status);
+  self->model = model.model;
   self->trainer.reset(trainer);
   return self.release();
 }

@@ -19,7 +19,7 @@ def read_head(model: Model) -> dict[str, NDArray[np.float32]]:
     ones the numbers that they stand for. Raises UnsupportedError if the model has no such layer."""
     n_outputs = model.head()["n_classes"]
     core = _core.Trainer.create(model, {"n_classes": n_outputs, "loss.kind": "mse", "optimizer.kind": "sgd",
-                                        "head.init": "shipped"}, [])
+                                        "head.init": "shipped", "device": "cpu"}, [])
     arrays = {name: np.empty(shape, np.float32) for name, shape in core.info()["parameters"]}
     for name, array in arrays.items():
         core.read(name, array)
@@ -39,7 +39,8 @@ def with_head(model: Model, arrays: Arrays, labels: Sequence[str], *, loss: str 
 
     Raises NotFoundError for an array that the layer lacks, ValueError for one that is missing or has another shape.
     """
-    options: dict[str, Any] = {"n_classes": len(labels), "loss.kind": loss, "optimizer.kind": "sgd", "head.append": int(append)}
+    options: dict[str, Any] = {"n_classes": len(labels), "loss.kind": loss, "optimizer.kind": "sgd", "head.append": int(append),
+                               "device": "cpu"}
     if "hidden/bias" in arrays:
         options["head.n_hidden"] = len(arrays["hidden/bias"])
     core = _core.Trainer.create(model, options, [str(label) for label in labels])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import _core, depth, targets
 from ._core import Model
-from .estimator import BaseEstimator, NotFittedError, tags_of
+from .estimator import BaseEstimator, not_fitted, tags_of
 from .flat import dense_model
 from .heads import ENDS
 from .pictures import source
@@ -19,7 +19,7 @@ from .report import html_of
 ModelLike = Union[Model, str, bytes, "os.PathLike[str]", None]
 
 
-class Trainer(BaseEstimator):  # type: ignore[misc]
+class Trainer(BaseEstimator):
     """Trains a new last layer (head) for a model. The backbone runs once for each example; training works on its
     features alone.
 
@@ -150,7 +150,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "_core")
 
     def __sklearn_tags__(self) -> Any:
-        return tags_of(super().__sklearn_tags__(), self.loss)
+        return tags_of(self.loss)
 
     # Beyond it.
 
@@ -303,7 +303,7 @@ class Trainer(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self) -> _core.Trainer:
         if not hasattr(self, "_core"):
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit first")
+            raise not_fitted(f"This {type(self).__name__} instance is not fitted yet: call fit first")
         return self._core
 
     def _scores(self, X: Any) -> NDArray[np.float32]:

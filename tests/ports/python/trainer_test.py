@@ -304,12 +304,23 @@ def test_scikit_learn_searches_and_pipelines():
     assert make_pipeline(StandardScaler(), topwork.Trainer()).fit(X, y).score(X, y) > 0.9
 
 
-def test_without_scikit_learn(tmp_path):
+def test_what_is_not_fitted_says_so_as_scikit_learn_does():
+    exceptions = pytest.importorskip("sklearn.exceptions", reason="scikit-learn is not installed")
+    with pytest.raises(exceptions.NotFittedError, match="call fit first"):
+        topwork.Trainer().predict(blobs()[0])
+    assert repr(topwork.Trainer(loss="mse", seed=7)) == "Trainer(loss='mse', seed=7)"
+
+
+@pytest.mark.parametrize("missing", ["sys.modules['sklearn'] = None", ""])
+def test_without_scikit_learn(tmp_path, missing):
+    """Also where it is installed, a training does not import it: that would take longer."""
     import subprocess
     import sys
-    script = ("import sys; sys.modules['sklearn'] = None\nimport numpy as np, topwork\n"
+    script = (f"import sys; {missing}\nimport numpy as np, topwork\n"
               "t = topwork.Trainer(n_epochs=3)\nassert t.get_params()['n_epochs'] == 3\n"
               "t.set_params(seed=5).fit(np.eye(8, 4, dtype='f4') + np.arange(8)[:, None], np.arange(8) % 2)\n"
+              "try: topwork.Trainer().predict(np.eye(8))\nexcept ValueError: pass\n"
+              "assert not sys.modules.get('sklearn')\n"
               "print(t.predict(np.eye(8, 4, dtype='f4')).shape)\n")
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
                           env=dict(os.environ))
