@@ -31,7 +31,7 @@ def trained(X: Array, Y: Array, groups: Array, options: argparse.Namespace) -> t
     by_steps = options.epochs > 0 or options.hidden > 0 or any(knobs.values())
     trainer = topwork.Trainer(loss="sigmoid", optimizer="adamw" if by_steps else "auto", n_epochs=options.epochs or 50,
                               n_hidden=options.hidden, weight_decay=0.004 if by_steps else 0.0, validation_fraction=0.0,
-                              seed=options.seed, options=knobs)
+                              device="cpu", seed=options.seed, options=knobs)
     return trainer.fit(X, Y, groups=groups)
 
 

@@ -5,8 +5,10 @@ import pathlib
 from typing import Any, Iterator, Optional
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+import blocks
 import topwork
 from topwork import sounds
 
@@ -23,11 +25,6 @@ def clips(folder: pathlib.Path) -> Iterator[Array]:
         yield sounds.read(path, RATE)
 
 
-def scored(head: topwork.Session, rows: Array) -> Array:
-    """[n] scores of rows [n, n_frames, size] by a head [1, n_frames, size] -> [1, 1]."""
-    return np.array([head.run(row[None])[0].reshape(-1)[0] for row in rows], np.float32)
-
-
 class Ear:
     """Turns a stream of samples into rows: the last `n_frames` embeddings, one row more for each step.
 
@@ -42,57 +39,58 @@ class Ear:
 
     def __init__(self, embedding: topwork.Model, spectrogram: Optional[topwork.Model] = None, *, n_frames: int = 1,
                  step: int = 0, features: bool = False) -> None:
-        self.shape = embedding.inputs[0].shape
-        self._features = topwork.Features(embedding) if features else None
-        self._embedding = topwork.Session(embedding)
-        self._spectrogram: Optional[topwork.Session] = None
+        shape, hop = embedding.inputs[0].shape, 0
+        if len(shape) != (2 if spectrogram is None else 4):
+            kind = "without a spectrogram it must take [1, samples]" if spectrogram is None else "it must take [1, height, bands, 1]"
+            raise SystemExit(f"the embedding model takes {shape}: {kind}")
+        self._shape, self._spectrogram, self._overlap = shape[1:], None, 0
         if spectrogram is None:
-            if len(self.shape) != 2:
-                raise SystemExit(f"the embedding model takes {self.shape}: without a spectrogram it must take [1, samples]")
-            self.step = step or max(1, self.shape[1] // 4)
-            silence = np.zeros(self.shape[1], np.float32)
+            self.step = step or max(1, shape[1] // 4)
+            silence = np.zeros(shape[1], np.float32)
         else:
-            if len(self.shape) != 4:
-                raise SystemExit(f"the embedding model takes {self.shape}: a spectrogram goes into [1, height, bands, 1]")
-            self._spectrogram = topwork.Session(spectrogram, input_shapes=[(1, RATE)])
-            one, two = (len(self._frames(np.zeros(n, np.float32))) for n in (RATE, 2 * RATE))
-            hop = RATE // (two - one)
-            self.step, self._overlap = (step or 8) * hop, RATE - one * hop
-            # From here on it always runs on as many samples.
-            frames = self._frames(np.zeros(self._overlap + self.step, np.float32))
-            silence = np.repeat(frames[-1:], self.shape[1], axis=0)
-        row = np.repeat(self._embed(silence)[None], n_frames, axis=0)
-        self._silent = (silence, row)
-        self.row_shape = row.shape
+            one, two = (_n_frames(spectrogram, n, shape[2]) for n in (RATE, 2 * RATE))
+            samples, hop = RATE // (two - one), step or 8
+            self.step, self._overlap = hop * samples, RATE - one * samples
+            self._spectrogram: Optional[blocks.Blocks] = blocks.Blocks(spectrogram, (self._overlap + self.step,))
+            silence = np.repeat(self._parts(np.zeros(self._overlap + self.step, np.float32), 1)[-1:], shape[1], axis=0)
+        self._embed = topwork.Features(embedding) if features else blocks.Blocks(embedding, self._shape, hop)
+        row = np.repeat(self._embed(silence.reshape(shape)), n_frames, axis=0)
+        self._silent, self.row_shape = (silence, row), row.shape
         self.reset()
 
     def reset(self) -> None:
         """Forgets what was heard: before the next sample it was silent for long."""
         self._window, self._row = self._silent
-        self._pending = np.zeros(0, np.float32)
-        self._tail = np.zeros(0 if self._spectrogram is None else self._overlap, np.float32)
+        self._pending = np.zeros(self._overlap, np.float32)  # begins with what the last step's frames need again
 
     def feed(self, samples: Array) -> Array:
         """[steps, n_frames, size] float32: the rows of the steps that these samples complete; the rest is kept."""
-        self._pending = np.concatenate([self._pending, samples.astype(np.float32)])
-        rows = []
-        while len(self._pending) >= self.step:
-            part, self._pending = self._pending[:self.step], self._pending[self.step:]
-            if self._spectrogram is not None:
-                heard = np.concatenate([self._tail, part])
-                part, self._tail = self._frames(heard), heard[len(heard) - self._overlap:]
-            self._window = np.concatenate([self._window, part])[-len(self._window):]
-            self._row = np.concatenate([self._row[1:], self._embed(self._window)[None]])
-            rows.append(self._row)
-        return np.stack(rows) if rows else np.zeros((0, *self.row_shape), np.float32)
+        heard = np.concatenate([self._pending, samples.astype(np.float32)])
+        n = (len(heard) - self._overlap) // self.step
+        if n == 0:
+            self._pending = heard
+            return np.zeros((0, *self.row_shape), np.float32)
+        parts = self._parts(heard, n)
+        lasting = np.concatenate([self._window, parts])
+        windows = _runs(lasting, len(self._window))[len(parts) // n::len(parts) // n]
+        found = [self._embed(windows[i:i + blocks.SIZE].reshape(-1, *self._shape)) for i in range(0, n, blocks.SIZE)]
+        rows = np.concatenate([self._row, *found])
+        self._pending, self._window, self._row = heard[n * self.step:], lasting[-len(self._window):], rows[-len(self._row):]
+        return _runs(rows, len(self._row))[1:]
 
-    def _frames(self, samples: Array) -> Array:
-        assert self._spectrogram is not None
-        if self._spectrogram.inputs[0].shape[1] != len(samples):
-            self._spectrogram.resize(0, (1, len(samples)))
-        answer, = self._spectrogram.run(samples[None] * np.float32(32768))
-        return answer.reshape(-1, answer.shape[-1]) / np.float32(10) + np.float32(2)
+    def _parts(self, heard: Array, n: int) -> Array:
+        """What n steps add to the window: frames, or the samples themselves."""
+        if self._spectrogram is None:
+            return heard[:n * self.step]
+        steps = _runs(heard * np.float32(32768), self._overlap + self.step)[::self.step][:n]
+        return self._spectrogram(steps).reshape(-1, self._shape[1]) / np.float32(10) + np.float32(2)
 
-    def _embed(self, window: Array) -> Array:
-        given = window.reshape(self.shape)
-        return self._features(given)[0] if self._features else self._embedding.run(given)[0].reshape(-1).copy()
+
+def _runs(values: Array, n: int) -> Array:
+    """[len(values) - n + 1, n, ...]: each n values that lie one behind the other, without a copy."""
+    return np.moveaxis(sliding_window_view(values, n, axis=0), -1, 1)
+
+
+def _n_frames(spectrogram: topwork.Model, n_samples: int, bands: int) -> int:
+    session = topwork.Session(spectrogram, input_shapes=[(1, n_samples)], device="cpu")
+    return session.run(np.zeros((1, n_samples), np.float32))[0].size // bands

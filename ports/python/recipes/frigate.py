@@ -2,9 +2,10 @@
 
     python frigate.py --data clips/NAME/dataset --model mobilenet_v2_0.35_224.tflite --output model_cache/NAME
 
---data holds one folder of pictures for each class; folders in it hold pictures of one burst or camera. --model is a float classifier of 224 x 224 pictures, such as Keras'
-MobileNetV2 of width 0.35. The new last layer is the best of several on pictures left out. --output gets model.tflite,
-whose input takes the bytes of pictures (uint8) and whose output is uint8, and labelmap.txt, which Frigate reads.
+--data holds one folder of pictures for each class; folders in it hold pictures of one burst or camera. --model is a float
+classifier of 224 x 224 pictures, such as Keras' MobileNetV2 of width 0.35. The new last layer is the best of several on
+pictures left out. --output gets model.tflite, whose input takes the bytes of pictures (uint8) and whose output is uint8,
+and labelmap.txt, which Frigate reads.
 """
 from __future__ import annotations
 
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--mean", type=float, help="input = (pixel - mean) / std; default: the model's, else 127.5")
     parser.add_argument("--std", type=float, help="see --mean")
     parser.add_argument("--calibrate", type=int, default=100, help="pictures to take the ranges of activations from")
+    parser.add_argument("--device", default="cpu", help="cpu, opencl or auto, which takes time and memory to look; default: cpu")
     options = parser.parse_args()
 
     model = topwork.Model.open(options.model)
@@ -44,7 +46,8 @@ def main() -> None:
     if len(set(scale[0])) > 1 or len(set(scale[1])) > 1:
         raise SystemExit("the model's channels have scales of their own, which one quantization cannot express")
     pictures, names = folders.pictures(options.data, model)
-    trainer = topwork.Trainer(model, input_scale=scale).fit(pictures, names, groups=folders.groups(options.data))
+    trainer = topwork.Trainer(model, input_scale=scale, device=options.device)
+    trainer.fit(pictures, names, groups=folders.groups(options.data))
     print(f"{len(pictures)} pictures, {len(trainer.classes_)} classes; "
           f"right on pictures left out: {trainer.evaluate()['accuracy']:.1%}")
 

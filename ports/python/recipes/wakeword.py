@@ -18,6 +18,7 @@ from typing import Any, Optional
 
 import numpy as np
 
+import blocks
 import ears
 import topwork
 from topwork import sounds
@@ -25,18 +26,18 @@ from topwork import sounds
 Array = Any
 
 
-def positive_rows(ear: ears.Ear, clip: Array, base: Optional[topwork.Session], options: argparse.Namespace) -> Array:
+def positive_rows(ear: ears.Ear, clip: Array, base: Optional[blocks.Blocks], options: argparse.Namespace) -> Array:
     """Rows in which the word is whole, of the clip begun at several parts of a step."""
     found = []
     for shift in range(options.shifts):
         ear.reset()
         ear.feed(np.zeros(shift * ear.step // options.shifts, np.float32))
         rows = ear.feed(np.concatenate([clip, np.zeros(options.ends * ear.step, np.float32)]))
-        found.append(rows[-options.ends:] if base is None else rows[ears.scored(base, rows) >= options.threshold])
+        found.append(rows[-options.ends:] if base is None else rows[base(rows)[:, 0] >= options.threshold])
     return np.concatenate(found)
 
 
-def train(ear: ears.Ear, base: Optional[topwork.Session], options: argparse.Namespace) -> None:
+def train(ear: ears.Ear, base: Optional[blocks.Blocks], options: argparse.Namespace) -> None:
     parts, names = [], []
     for clip in ears.clips(options.positive):
         parts.append(positive_rows(ear, clip, base, options))
@@ -53,7 +54,7 @@ def train(ear: ears.Ear, base: Optional[topwork.Session], options: argparse.Name
     y, groups = np.repeat(names, sizes), np.repeat(np.arange(len(parts)), sizes)
     if len(set(y)) < 2:
         raise SystemExit("no rows of the word, or none of anything else: give more or longer clips")
-    trainer = topwork.Trainer(seed=options.seed).fit(X, y, groups=groups)
+    trainer = topwork.Trainer(seed=options.seed, device="cpu").fit(X, y, groups=groups)
     judged = trainer.evaluate()
     print(f"{len(X)} rows of {len(parts)} clips; of clips left out {judged['accuracy']:.1%} of the rows are right")
     for name, one in zip(trainer.classes_, judged["classes"]):
@@ -67,15 +68,15 @@ def train(ear: ears.Ear, base: Optional[topwork.Session], options: argparse.Name
     verifier.save(options.output)
 
 
-def listen(ear: ears.Ear, base: Optional[topwork.Session], options: argparse.Namespace) -> None:
+def listen(ear: ears.Ear, base: Optional[blocks.Blocks], options: argparse.Namespace) -> None:
     """Prints where the word is heard, by both models where there are two."""
     sound = sounds.read(options.sound, ears.RATE)
     rows = ear.feed(np.concatenate([sound, np.zeros(3 * ear.step, np.float32)]))  # for a word at its very end
-    scores = ears.scored(topwork.Session(options.verifier), rows)
+    scores = blocks.Blocks(topwork.Model.open(options.verifier), ear.row_shape)(rows)[:, :1]
     if base is not None:
-        scores = np.minimum(scores, ears.scored(base, rows))
+        scores = np.minimum(scores, base(rows)[:, :1])
     step = ear.step / ears.RATE
-    for event in sounds.events(scores[:, None], ["word"], hop=step, length=step, threshold=options.threshold, gap=0.5):
+    for event in sounds.events(scores, ["word"], hop=step, length=step, threshold=options.threshold, gap=0.5):
         print(f"{event.start:.2f}\t{event.end:.2f}\t{event.score:.3f}")
 
 
@@ -102,10 +103,11 @@ def main() -> None:
         command.add_argument("--threshold", type=float, default=0.5)
     options = parser.parse_args()
 
-    base = topwork.Session(options.base) if options.base else None
-    n_frames = options.frames or (base.inputs[0].shape[1] if base else 16 if options.spectrogram else 1)
+    model = topwork.Model.open(options.base) if options.base else None
+    n_frames = options.frames or (model.inputs[0].shape[1] if model else 16 if options.spectrogram else 1)
     spectrogram = topwork.Model.open(options.spectrogram) if options.spectrogram else None
     ear = ears.Ear(topwork.Model.open(options.embedding), spectrogram, n_frames=n_frames, features=options.features)
+    base = blocks.Blocks(model, ear.row_shape) if model else None
     {"train": train, "listen": listen}[options.command](ear, base, options)
 
 

@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 RECIPES = ROOT / "ports" / "python" / "recipes"
 SHARED = pathlib.Path(os.environ.get("TOPWORK_SHARED", ROOT.parent / "shared")) / "models"
 sys.path.insert(0, str(RECIPES))
+import blocks  # noqa: E402
 import ears  # noqa: E402
 
 RATE = ears.RATE
@@ -134,6 +135,25 @@ def test_the_ring_is_the_whole_stream_in_windows(chain):
         vector = embedding.run(frames[end - 20:end].reshape(1, 20, 12, 1))[0].reshape(-1)
         np.testing.assert_allclose(whole[step][-1], vector, atol=2e-5)
         np.testing.assert_array_equal(whole[step][:-1], whole[step - 1][1:])
+
+
+def test_fewer_runs_give_the_same(chain, tmp_path):
+    """A model that slides runs once over what rows share, one that takes batches on several; the others on row after row."""
+    random, runs = np.random.default_rng(3), []
+    frames = random.normal(size=(20 + 8 * 40, 12, 1)).astype(np.float32)
+    windows = np.stack([frames[start:start + 20] for start in range(0, 8 * 40, 8)])
+    levels = random.normal(size=(40, 640)).astype(np.float32) * np.geomspace(1, 3e4, 40)[:, None].astype(np.float32)
+    sliding = sound_models.sliding_embedding(tmp_path / "sliding.tflite")
+    for path, rows, hop, n_runs in [(sliding, windows, 8, 3), (chain[3], windows, 8, 40), (chain[1], levels, 0, 40)]:
+        model = topwork.Model.open(path)
+        many = blocks.Blocks(model, rows.shape[1:], hop)
+        count, run = len(runs), topwork.Session.run
+        topwork.Session.run = lambda *given: runs.append(0) or run(*given)
+        found = many(rows)
+        topwork.Session.run = run
+        assert len(runs) - count == n_runs, path
+        alone = topwork.Session(model, input_shapes=[(1, *rows.shape[1:])])
+        np.testing.assert_allclose(found, [alone.run(row[None])[0].reshape(-1) for row in rows], rtol=1e-5, atol=1e-5)
 
 
 def test_speech_by_openwakewords_embedding(tmp_path):

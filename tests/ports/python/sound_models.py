@@ -49,10 +49,10 @@ class _Model:
     def reshape(self, value, shape):
         return self.op(_RESHAPE, [value, self.constant(shape, np.int32)], [abs(n) for n in shape], 17, {})
 
-    def conv(self, value, filters, stride, shape):
-        """VALID, [out, 1, width, in] filters over the third dimension."""
+    def conv(self, value, filters, stride, shape, stride_h=1):
+        """VALID, [out, height, width, in] filters; `stride` is that of the third dimension."""
         bias = self.constant(np.zeros(len(filters)))
-        options = {0: flat.Scalar("<b", 1), 1: flat.Scalar("<i", stride), 2: flat.Scalar("<i", 1)}
+        options = {0: flat.Scalar("<b", 1), 1: flat.Scalar("<i", stride), 2: flat.Scalar("<i", stride_h)}
         return self.op(_CONV, [value, self.constant(filters), bias], shape, 1, options)
 
     def energies(self, samples, n, n_frames, frequencies=FREQUENCIES):
@@ -101,3 +101,12 @@ def embedding(path, height=20, size=8):
     filters = np.random.default_rng(4).normal(size=(size, 1, height * k, 1)) / np.sqrt(height * k)
     wide = model.reshape(into, (1, 1, height * k, 1))
     return model.write(path, into, model.conv(wide, filters, 1, (1, 1, 1, size)))
+
+
+def sliding_embedding(path, size=8):
+    """The same, [1, 20, 12, 1] -> [1, 1, 1, size], by two convolutions that give one embedding more for each 8 frames more."""
+    model, k, random = _Model(), len(FREQUENCIES), np.random.default_rng(5)
+    into = model.tensor((1, 20, k, 1))
+    first = model.conv(into, random.normal(size=(size, 4, k, 1)) / np.sqrt(4 * k), 1, (1, 5, 1, size), stride_h=4)
+    second = random.normal(size=(size, 5, 1, size)) / np.sqrt(5 * size)
+    return model.write(path, into, model.conv(first, second, 1, (1, 1, 1, size), stride_h=2))
