@@ -1,4 +1,6 @@
 // GATHER and GATHER_ND.
+#include <algorithm>
+
 #include "kernels/ops/movement/movement_gpu.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/packed_moves.h"
@@ -70,22 +72,38 @@ Status PrepareGather(PrepareContext& context) {
   return state->whole_bytes ? set : RequestWidening(context, set);
 }
 
+// Element k; most models list int32, which needs no look at the type.
+int64_t IndexAt(const TensorView& indices, int64_t k) {
+  return indices.dtype == DType::kInt32 ? indices.as<int32_t>()[k] : IntAt(indices, k);
+}
+
+// How many of the slices from k on, at most `n`, are listed in the order in which they lie.
+int64_t RunOf(const TensorView& indices, int64_t k, int64_t n) {
+  const int64_t first = IndexAt(indices, k);
+  int64_t run = 1;
+  while (run < n && IndexAt(indices, k + run) == first + run) ++run;
+  return run;
+}
+
 Status GatherBytes(const RunContext& context) {
   const GatherState& s = context.get_state<GatherState>();
   const TensorView& indices = context.in(1);
   for (int64_t k = 0; k < s.batch * s.n_indices; ++k) {
-    TW_RETURN_IF_ERROR(CheckIndex(IntAt(indices, k), s.axis_size, k));
+    TW_RETURN_IF_ERROR(CheckIndex(IndexAt(indices, k), s.axis_size, k));
   }
   if (context.out(0).bytes() == 0) return Status::Ok();
   const uint8_t* in = context.input_data<uint8_t>(0);
   uint8_t* out = context.output_data<uint8_t>(0);
   ParallelRows(context.pool, s.batch * s.outer * s.n_indices, s.inner_bytes,
                [&](int64_t begin, int64_t end) {
-                 for (int64_t row = begin; row < end; ++row) {
+                 for (int64_t row = begin, n = 0; row < end; row += n) {
                    const int64_t block = row / s.n_indices;  // batch × outer
-                   const int64_t k = block / s.outer * s.n_indices + row % s.n_indices;
-                   const int64_t from = block * s.axis_size + IntAt(indices, k);
-                   CopyBytes(out + row * s.inner_bytes, in + from * s.inner_bytes, s.inner_bytes);
+                   const int64_t at = row % s.n_indices;
+                   const int64_t k = block / s.outer * s.n_indices + at;
+                   n = RunOf(indices, k, std::min(end - row, s.n_indices - at));
+                   const int64_t from = block * s.axis_size + IndexAt(indices, k);
+                   CopyBytes(out + row * s.inner_bytes, in + from * s.inner_bytes,
+                             n * s.inner_bytes);
                  }
                });
   return Status::Ok();

@@ -1,6 +1,7 @@
 // GATHER, GATHER_ND: golden cases, malformed operators, indices outside.
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <vector>
 
 #include "tests/support/one_op.h"
 #include "tests/support/run_op_cases.h"
@@ -49,6 +50,34 @@ TEST_CASE("gather: checks indices at run time", "[ops]") {
       {op.With(0).In<float>({2, 0}, {}).At(1).In<int32_t>({1}, {5}), StatusCode::kInvalidArgument,
        "outside [0, 2)"},
   });
+}
+
+// Neighbours that are listed one after the other are moved at once.
+template <typename Index>
+void CheckNeighbours() {
+  constexpr int kOuter = 2, kAxis = 7, kInner = 3;
+  const std::vector<Index> listed = {2, 3, 4, 6, 5, 4, 0, 1, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6};
+  const int n = static_cast<int>(listed.size()) / 2;
+  std::vector<float> in(2 * kOuter * kAxis * kInner), wanted;
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
+  for (int batch = 0; batch < 2; ++batch) {
+    for (int block = batch * kOuter; block < (batch + 1) * kOuter; ++block) {
+      for (int k = 0; k < n; ++k) {
+        const int from = block * kAxis + static_cast<int>(listed[size_t(batch * n + k)]);
+        for (int i = 0; i < kInner; ++i) wanted.push_back(in[size_t(from * kInner + i)]);
+      }
+    }
+  }
+  OneOp op(OpCode::kGather);
+  op.In<float>({2, kOuter, kAxis, kInner}, in).In<Index>({2, n}, listed).Out(DType::kFloat32);
+  op.Set(&OpParams::axis, 2).Set(&OpParams::batch_dims, 1);
+  REQUIRE(op.Run().ToString() == "OK");
+  CHECK(op.Values<float>(0) == wanted);
+}
+
+TEST_CASE("gather: neighbours that are listed in a row", "[ops]") {
+  CheckNeighbours<int32_t>();
+  CheckNeighbours<int64_t>();
 }
 
 TEST_CASE("gather_nd: golden cases", "[ops][sets]") { RunOpCases("gather_nd"); }
