@@ -89,9 +89,10 @@ def main() -> None:
     model = topwork.Model.open(options.model)
     size = int(np.prod(model.inputs[0].shape))
     names = options.labels.read_text(encoding="utf-8").splitlines() if options.labels else model.labels
+    del model  # half of it, its last layer, is of no use until the end
     try:
         data = sounds.folder(options.data, options.rate, size, max(1, size - round(options.overlap * options.rate)),
-                             level=options.level, transform=topwork.Features(model))
+                             level=options.level, transform=topwork.Features(options.model))
     except ValueError as error:
         raise SystemExit(str(error)) from error
     classes, Y = rows.targets(data.y, options.negatives)
@@ -100,6 +101,7 @@ def main() -> None:
     if judge.any():
         report(trained(data.X[~judge], Y[~judge], data.groups[~judge], options), data.X[judge], Y[judge], classes)
     head = trained(data.X, Y, data.groups, options).get_parameters()
+    model = topwork.Model.open(options.model)
     if options.mode == "replace" or options.hidden:
         made = topwork.with_head(model, head, classes, loss="sigmoid")
         if options.mode == "append":

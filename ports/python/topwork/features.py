@@ -20,24 +20,30 @@ class _Rows:
     """A session that gives one tensor of one example after another, as real numbers."""
 
     def __init__(self, model: Union[Model, str, "os.PathLike[str]"], n_threads: int, input_scale: Scale) -> None:
-        self.model = model if isinstance(model, Model) else Model.open(model)
-        if len(self.model.inputs) != 1:
-            raise ValueError(f"the model has {len(self.model.inputs)} inputs: {type(self).__name__} takes models of one")
-        self._scale = input_scale or self.model.input_scale
-        file = ModelFile(self.model)
-        tensor = self._tensor(file.subgraphs[0])
-        # What only later operators need is neither run nor kept in memory.
-        self._session = Session(Model.from_bytes(file.with_outputs([tensor.index])), n_threads=n_threads, device="cpu")
-        self._quantization = tensor.details(tensor.shape)["quantization"]
+        opened = model if isinstance(model, Model) else Model.open(model)
+        if len(opened.inputs) != 1:
+            raise ValueError(f"the model has {len(opened.inputs)} inputs: {type(self).__name__} takes models of one")
+        self.labels = opened.labels
+        self._input, self._scale = opened.inputs[0], input_scale or opened.input_scale
+        data, self._quantization = self._cut(opened)
+        # What only later operators need is neither run nor kept in memory, nor is the whole file where a path was given.
+        del model, opened
+        self._session = Session(Model.from_bytes(data), n_threads=n_threads, device="cpu")
         self._width = int(np.prod(self._session.outputs[0].shape))
         self._lock = threading.Lock()
 
-    def _tensor(self, graph: Any) -> Any:
+    def _cut(self, model: Model) -> tuple[bytes, tuple[float, int]]:
+        """The file with the tensor that it gives as its only output, and that one's quantization."""
+        file = ModelFile(model)
+        tensor = self._tensor(file.subgraphs[0], model)
+        return file.with_outputs([tensor.index]), tensor.details(tensor.shape)["quantization"]
+
+    def _tensor(self, graph: Any, model: Model) -> Any:
         """The tensor that it gives, of those of the main subgraph."""
         raise NotImplementedError
 
     def __call__(self, X: Any) -> NDArray[np.float32]:
-        array = source(X, self.model.inputs[0], self._scale)
+        array = source(X, self._input, self._scale)
         rows = np.empty((len(array), self._width), np.float32)
         scale, zero = self._quantization
         with self._lock:
@@ -52,7 +58,7 @@ class Features(_Rows):
 
     Parameters
     ----------
-    model : a topwork.Model of one input, or a path of one.
+    model : a topwork.Model of one input, or a path of one, which then takes least memory.
     n_threads : threads of a run; 0: what pays.
     input_scale : (mean, std) by which pixels become inputs; None: as the model's metadata says.
 
@@ -68,8 +74,8 @@ class Features(_Rows):
         super().__init__(model, n_threads, input_scale)
         self.n_features = self._width
 
-    def _tensor(self, graph: Any) -> Any:
-        name = self.model.head()["feature"]
+    def _tensor(self, graph: Any, model: Model) -> Any:
+        name = model.head()["feature"]
         return next(tensor for tensor in graph.tensors if tensor.name == name)
 
     def __call__(self, X: Any) -> NDArray[np.float32]:
@@ -90,7 +96,7 @@ class Scores(_Rows):
         super().__init__(model, n_threads, input_scale)
         self.n_outputs = self._width
 
-    def _tensor(self, graph: Any) -> Any:
+    def _tensor(self, graph: Any, model: Model) -> Any:
         return graph.tensors[graph.outputs[0]]
 
     def __call__(self, X: Any) -> NDArray[np.float32]:

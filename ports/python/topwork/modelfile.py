@@ -23,10 +23,27 @@ TYPE_NAMES = {"float32": "FLOAT32", "float64": "FLOAT64", "float16": "FLOAT16", 
               "uint64": "UINT64", "bool": "BOOL", "complex64": "COMPLEX64", "complex128": "COMPLEX128"}
 
 
+class Buffers:
+    """What constants of a file hold. Tensors keep it, and not the whole ModelFile: an object that keeps itself alive goes late,
+    and a large file with it."""
+
+    def __init__(self, data: memoryview, tables: list[Table]) -> None:
+        self._data = data
+        self._tables = tables
+
+    def read(self, index: int) -> Optional[bytes]:
+        table = self._tables[index]
+        data = table.array(0, "u1")
+        if data.size:
+            return data.tobytes()
+        offset, size = table.number(1, "<Q"), table.number(2, "<Q")
+        return bytes(self._data[offset:offset + size]) if offset > 1 else None
+
+
 class Tensor:
     """A tensor of a subgraph."""
 
-    def __init__(self, table: Table, index: int, model: ModelFile) -> None:
+    def __init__(self, table: Table, index: int, buffers: Buffers) -> None:
         self.index = index
         self.name = table.text(3)
         self.shape = table.array(0, "<i4")
@@ -37,11 +54,11 @@ class Tensor:
         self._buffer = table.number(2, "<I")
         self._quantization = table.table(4)
         self._sparsity = table.table(6)
-        self._model = model
+        self._buffers = buffers
 
     def constant(self) -> Optional[bytes]:
         """The bytes of a constant; None for a tensor that is computed."""
-        return self._model.buffer(self._buffer)
+        return self._buffers.read(self._buffer)
 
     def details(self, shape: NDArray[Any]) -> dict[str, Any]:
         """As LiteRT's get_tensor_details has them."""
@@ -99,9 +116,9 @@ def ml_type(number: int) -> Any:
 class Subgraph:
     """Tensors and operators of a subgraph."""
 
-    def __init__(self, table: Table, model: ModelFile) -> None:
+    def __init__(self, table: Table, buffers: Buffers) -> None:
         self.table = table
-        self.tensors = [Tensor(tensor, i, model) for i, tensor in enumerate(table.tables(0))]
+        self.tensors = [Tensor(tensor, i, buffers) for i, tensor in enumerate(table.tables(0))]
         self.inputs: list[int] = table.array(1, "<i4").tolist()
         self.outputs: list[int] = table.array(2, "<i4").tolist()
 
@@ -117,8 +134,8 @@ class ModelFile:
         self.data = file_of(model).data
         data = self.data
         root = Table(data, struct.unpack_from("<I", data, 0)[0])
-        self._buffers = root.tables(4)
-        self.subgraphs = [Subgraph(table, self) for table in root.tables(2)]
+        buffers = Buffers(data, root.tables(4))
+        self.subgraphs = [Subgraph(table, buffers) for table in root.tables(2)]
         self.operator_names = [self._name(code) for code in root.tables(1)]
         # (key, number of the subgraph, {input name: tensor}, {output name: tensor})
         self.signatures = [(table.text(2), table.number(4, "<I"), _names(table, 0), _names(table, 1))
@@ -130,14 +147,6 @@ class ModelFile:
         if number == 32:
             return code.text(1)
         return NAMES[number] if number < len(NAMES) else str(number)
-
-    def buffer(self, index: int) -> Optional[bytes]:
-        table = self._buffers[index]
-        data = table.array(0, "u1")
-        if data.size:
-            return data.tobytes()
-        offset, size = table.number(1, "<Q"), table.number(2, "<Q")
-        return bytes(self.data[offset:offset + size]) if offset > 1 else None
 
     def with_all_outputs(self) -> bytes:
         """The file with every computed tensor of the main subgraph as an output behind the others."""

@@ -34,7 +34,7 @@ class Actor:
     def __init__(self, kind: str, model: Union[Model, str], column: str, output: str, n_threads: int,
                  input_scale: Optional[tuple[Sequence[float], Sequence[float]]], key: str, folder: str) -> None:
         self._rows = (Features if kind == "features" else Scores)(model, n_threads=n_threads, input_scale=input_scale)
-        self._labels = np.array(self._rows.model.labels) if kind == "scores" else np.array([])
+        self._labels = np.array(self._rows.labels) if kind == "scores" else np.array([])
         self._column, self._output, self._key, self._folder = column, output, key, folder
 
     def __call__(self, batch: Batch) -> Batch:
