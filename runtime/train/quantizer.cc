@@ -67,14 +67,28 @@ Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model
   return quantizer;
 }
 
-// False when a value is not finite.
+// False when a value is not finite. In lanes, which the compiler keeps in vectors.
 bool Quantizer::RangeOf(const TensorView& view, ValueRange* out) {
   const size_t n = static_cast<size_t>(view.shape.NumElements());
   const float* x = view.as<float>();
   if (n == 0) return true;
-  if (!std::all_of(x, x + n, [](float value) { return std::isfinite(value); })) return false;
+  constexpr size_t kLanes = 16;
+  float low[kLanes], high[kLanes], rest[kLanes] = {};
+  std::fill_n(low, kLanes, x[0]);
+  std::fill_n(high, kLanes, x[0]);
+  const auto look = [&](const float* values, size_t lanes) {
+    for (size_t i = 0; i < lanes; ++i) {
+      low[i] = std::min(low[i], values[i]);
+      high[i] = std::max(high[i], values[i]);
+      rest[i] += values[i] - values[i];  // 0, or NaN for what is not finite
+    }
+  };
+  size_t begin = 0;
+  for (; begin + kLanes <= n; begin += kLanes) look(x + begin, kLanes);
+  look(x + begin, n - begin);
+  if (!std::all_of(rest, rest + kLanes, [](float lane) { return lane == 0.0f; })) return false;
   if (options_.percentile == 100.0) {
-    *out = {*std::min_element(x, x + n), *std::max_element(x, x + n)};
+    *out = {*std::min_element(low, low + kLanes), *std::max_element(high, high + kLanes)};
     return true;
   }
   sorted_.assign(x, x + n);
