@@ -36,6 +36,8 @@ def main() -> None:
     parser.add_argument("--mean", type=float, help="input = (pixel - mean) / std; default: the model's, else 127.5")
     parser.add_argument("--std", type=float, help="see --mean")
     parser.add_argument("--calibrate", type=int, default=100, help="pictures to take the ranges of activations from")
+    parser.add_argument("--hidden", type=int, default=0, help="units of a hidden layer, trained by Adam with dropout, as Frigate "
+                        "itself trains one (128); default: the best head, without steps")
     parser.add_argument("--device", default="cpu", help="cpu, opencl or auto, which takes time and memory to look; default: cpu")
     options = parser.parse_args()
 
@@ -46,7 +48,9 @@ def main() -> None:
     if len(set(scale[0])) > 1 or len(set(scale[1])) > 1:
         raise SystemExit("the model's channels have scales of their own, which one quantization cannot express")
     pictures, names = folders.pictures(options.data, model)
-    trainer = topwork.Trainer(model, input_scale=scale, device=options.device)
+    steps = {"optimizer": "adam", "n_epochs": 50, "batch_size": 16, "learning_rate": 1e-3, "n_hidden": options.hidden,
+             "options": {"head.dropout": 0.3}}
+    trainer = topwork.Trainer(model, input_scale=scale, device=options.device, **(steps if options.hidden else {}))
     trainer.fit(pictures, names, groups=folders.groups(options.data))
     print(f"{len(pictures)} pictures, {len(trainer.classes_)} classes; "
           f"right on pictures left out: {trainer.evaluate()['accuracy']:.1%}")

@@ -33,9 +33,10 @@ def interpreter(path):
     return made
 
 
-def test_frigate(tmp_path):
+@pytest.mark.parametrize("more", [[], ["--hidden", 128]], ids=["best head", "hidden layer"])
+def test_frigate(tmp_path, more):
     """The new model, called as Frigate calls it: bytes in, bytes out, no scale but the sum of the answers."""
-    done = recipe("frigate.py", "--data", ZOO / "data/faces/train", "--model", EFFICIENTNET, "--output", tmp_path)
+    done = recipe("frigate.py", "--data", ZOO / "data/faces/train", "--model", EFFICIENTNET, "--output", tmp_path, *more)
     assert done.returncode == 0, done.stderr
     assert "140 pictures, 2 classes" in done.stdout
     labels = (tmp_path / "labelmap.txt").read_text().splitlines()
