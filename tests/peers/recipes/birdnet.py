@@ -7,7 +7,7 @@ MODEL is BirdNET's .tflite, RECORDINGS a folder of spoken digits DIGIT_SPEAKER_N
 to 5 are classes, 6 to 9 have none. Each seed draws --per-class recordings of each class to teach, as many of none, and 20 of
 each digit by other draws to judge. The Keras head is written from the published defaults: a dense sigmoid layer, AdamW at
 1e-4 (and ten and a hundred times as much) with weight decay 0.004 in batches of 32 for 50 epochs, five of them warm-up, then a cosine; a fifth of each class
-stops it early. --keras names a Python with TensorFlow; without one that side is skipped. Run it by the Python that topwork
+stops it early. Topwork works once more without AVX (TOPWORK_ISA=baseline). --keras names a Python with TensorFlow; without one that side is skipped. Run it by the Python that topwork
 is installed in.
 """
 import argparse
@@ -115,13 +115,22 @@ def side(name, path, seeds, per_class):
     for seed in range(1, seeds + 1):
         teach, judge, targets = drawn(digits, seed, per_class)
         data = (rows[teach], targets[teach], rows[judge], seed)
-        scores = topwork_scores(*data) if name == "topwork" else keras_scores(*data, float(name.split()[1]))
+        scores = topwork_scores(*data) if name.startswith("topwork") else keras_scores(*data, float(name.split()[1]))
         truth = targets[judge]
         precision.append(np.mean([average_precision(scores[:, c], truth[:, c]) for c in range(N_CLASSES)]))
         alarms.append((scores[truth.max(axis=1) == 0] > .5).any(axis=1).mean())
         found.append((scores[truth > 0] > .5).mean())
     print(json.dumps({"mean_average_precision": [float(v) for v in precision], "false_alarms": float(np.mean(alarms)),
                       "found": float(np.mean(found)), "peak_mb": peak_mb()}))
+
+
+def ask(command, name):
+    """What a side prints; "without AVX" takes it away from Topwork."""
+    environment = {**os.environ, "TOPWORK_ISA": "baseline"} if name.endswith("without AVX") else None
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        sys.exit(f"{name}: {done.stderr[-2000:]}")
+    return done.stdout
 
 
 def main():
@@ -132,17 +141,24 @@ def main():
     parser.add_argument("--rate", type=int, default=48000)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--per-class", type=int, nargs="*", default=[5, 10, 30])
+    parser.add_argument("--embed", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--side", nargs=3, metavar=("NAME", "FEATURES", "PER_CLASS"), help=argparse.SUPPRESS)
     table = peers.Rows()
     table.add_option(parser)
     options = parser.parse_args()
+    if options.embed:
+        embed(options.model, options.recordings, options.rate, options.embed)
+        return
     if options.side:
         side(options.side[0], options.side[1], options.seeds, int(options.side[2]))
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "features.npz")
-        embed(options.model, options.recordings, options.rate, path)
-        sides = {"topwork": sys.executable, **{f"keras {rate}": options.keras for rate in RATES}}
+        sides = {"topwork": sys.executable, "topwork without AVX": sys.executable,
+                 **{f"keras {rate}": options.keras for rate in RATES}}
+        paths = {name: os.path.join(folder, f"{isa}.npz") for name, isa in (("topwork", ""), ("topwork without AVX", "baseline"))}
+        for name, path in paths.items():
+            ask([sys.executable, "-B", __file__, options.model, options.recordings, "--rate", str(options.rate), "--embed", path],
+                name)
         if options.keras is None:
             print("SKIP keras: name a Python with TensorFlow by --keras")
         print("a class\tside\tmean average precision (worst seed)\tfound at 0.5\tfalse alarms\tpeak memory")
@@ -151,20 +167,20 @@ def main():
             for name, python in sides.items():
                 if python is None:
                     continue
-                done = subprocess.run([python, "-B", __file__, options.model, options.recordings, "--seeds", str(options.seeds),
-                                       "--side", name, path, str(per_class)], capture_output=True, text=True)
-                if done.returncode:
-                    sys.exit(f"{name}: {done.stderr[-2000:]}")
-                got = json.loads(done.stdout.splitlines()[-1])
+                got = json.loads(ask([python, "-B", __file__, options.model, options.recordings, "--seeds", str(options.seeds),
+                                      "--side", name, paths.get(name, paths["topwork"]), str(per_class)], name).splitlines()[-1])
                 precision = got["mean_average_precision"]
                 found[name] = got
                 print(f"{per_class}\t{name}\t{np.mean(precision):.3f} ({min(precision):.3f})\t{got['found']:.3f}\t"
                       f"{got['false_alarms']:.3f}\t{got['peak_mb']:.0f} MB", flush=True)
             ours = found.pop("topwork")
+            without = 100 * np.array(found.pop("topwork without AVX")["mean_average_precision"])
             for name, theirs in found.items():
                 pair = [100 * np.array(got["mean_average_precision"]) for got in (ours, theirs)]
                 table.add(f"{per_class} recordings a class", f"mean average precision, {name.replace('keras', 'rate')}",
                           pair[0].mean(), pair[1].mean(), runs=np.stack(pair, axis=1).tolist())
+                table.add(f"{per_class} recordings a class", f"the same without AVX, {name.replace('keras', 'rate')}",
+                          without.mean(), pair[1].mean(), runs=np.stack([without, pair[1]], axis=1).tolist())
         table.write(options.rows)
 
 

@@ -6,7 +6,8 @@ memory of each process, seconds of processors (both sides take turns; the minimu
 The Keras side is written from Frigate's description: MobileNetV2 of width 0.35 over 224 x 224, frozen, mean over the map,
 dense 128 with ReLU, dropout 0.3, softmax; Adam at 1e-3, batches of 16, 50 epochs with the network in each; int8 with uint8 at
 both ends, calibrated on the pictures. Its weights are random here, as none can be had offline, with the statistics of
-normalization taken from the pictures; the other side gets the same network as .tflite. Pictures: faces and other things of
+normalization taken from the pictures; the other side gets the same network as .tflite, and once more without AVX
+(TOPWORK_ISA=baseline), where TensorFlow does not start. Pictures: faces and other things of
 models/zoo, 140 to teach and 60 to judge. KERAS_PYTHON has tensorflow and Pillow; run this by the Python that topwork is
 installed in.
 """
@@ -82,10 +83,12 @@ def train_keras(seed, folder):
     (folder / "keras.tflite").write_bytes(converter.convert())
 
 
-def measured(command):
-    """Seconds, peak MB and processor seconds of a program. Its own VmHWM is read while it runs, as it ends without telling."""
+def measured(command, isa=None):
+    """Seconds, peak MB and processor seconds of a program. Its own VmHWM is read while it runs, as it ends without telling.
+    `isa` is what Topwork may use; None: what the processor has."""
     start, peak, said = time.perf_counter(), 0, tempfile.TemporaryFile("w+")
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+    environment = {**os.environ, "TOPWORK_ISA": isa} if isa else None
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env=environment)
     while True:
         ended, status, used = os.wait4(process.pid, os.WNOHANG)
         if ended:
@@ -129,7 +132,7 @@ def main():
         part, seed, folder = options.part
         {"base": make_base, "keras": train_keras}[part](int(seed), pathlib.Path(folder))
         return
-    found = {"topwork": [], "keras": []}
+    found = {"topwork": [], "without AVX": [], "keras": []}
     for seed in range(1, options.seeds + 1):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -137,22 +140,21 @@ def main():
             subprocess.run([*keras, "base", str(seed), name], check=True, stdout=subprocess.DEVNULL)
             recipe = [sys.executable, "-B", str(ROOT / "ports/python/recipes/frigate.py"), "--data", str(FACES / "train"),
                       "--model", str(folder / "base.tflite"), "--output", name, "--mean", "127.5", "--std", "127.5"]
-            for side, command, made in (("topwork", recipe, "model.tflite"),
+            for side, command, made in (("topwork", recipe, "model.tflite"), ("without AVX", recipe, "model.tflite"),
                                         ("keras", [*keras, "keras", str(seed), name], "keras.tflite")):
-                seconds, peak, used = measured(command)
+                seconds, peak, used = measured(command, "baseline" if side == "without AVX" else None)
                 found[side].append((accuracy(folder / made), peak, used))
                 print(f"seed {seed}, {side}: {found[side][-1][0]:.1f} % right, {peak:.0f} MB, {seconds:.1f} s, of processors {used:.1f} s",
                       flush=True)
-    ours, theirs = (np.array(found[side]) for side in ("topwork", "keras"))
-    memory = [side[:, 1].max() for side in (ours, theirs)]
-    table.add("MobileNetV2 0.35, 140 pictures", "peak memory, folder to model", *memory, memory[1] / memory[0],
-              runs=np.stack([ours[:, 1], theirs[:, 1]], axis=1).tolist())
-    used = [side[:, 2].min() for side in (ours, theirs)]
-    table.add("MobileNetV2 0.35, 140 pictures", "processor seconds, folder to model", *used, used[1] / used[0],
-              runs=np.stack([ours[:, 2], theirs[:, 2]], axis=1).tolist())
-    table.add("MobileNetV2 0.35, 140 pictures", "named rightly, %", ours[:, 0].mean(), theirs[:, 0].mean(), None,
-              runs=np.stack([ours[:, 0], theirs[:, 0]], axis=1).tolist())
-    print(f"right: {ours[:, 0].mean():.1f} and {theirs[:, 0].mean():.1f} %; processor seconds {used[0]:.1f} and {used[1]:.1f}")
+    theirs = np.array(found.pop("keras"))
+    for side, values in found.items():
+        ours, where = np.array(values), "" if side == "topwork" else ", " + side
+        for i, what, chosen in ((1, "peak memory, folder to model", np.max), (2, "processor seconds, folder to model", np.min),
+                                (0, "named rightly, %", np.mean)):
+            one, other = chosen(ours[:, i]), chosen(theirs[:, i])
+            table.add("MobileNetV2 0.35, 140 pictures", what + where, one, other, other / one if i else None,
+                      runs=np.stack([ours[:, i], theirs[:, i]], axis=1).tolist())
+            print(f"{what}{where}: {one:.2f} and {other:.2f}")
     table.write(options.rows)
 
 

@@ -6,7 +6,7 @@
 Whole programs are timed, with their imports: the seconds that they kept processors busy, which other programs disturb little. The
 round with fewest counts, and the largest peak of the process. Seconds by the clock are printed.
 RECORDINGS are spoken digits DIGIT_SPEAKER_NUMBER.wav (Free Spoken Digit Dataset). Run it by a Python with topwork,
-soundfile and soxr; TOPWORK_ISA=baseline takes AVX away from Topwork.
+soundfile and soxr. Topwork runs once more without AVX (TOPWORK_ISA=baseline), where the originals do not start.
 
 birdnet: MODEL is BirdNET V2.4's .tflite; four classes and none, 60 files. PYTHON has tensorflow, soundfile and soxr: it computes the
 same embeddings by TensorFlow Lite, trains BirdNET-Analyzer's head at its published defaults in Keras (birdnet.py here), and
@@ -135,13 +135,15 @@ def main():
         {"birdnet": prepare_birdnet, "wakeword": prepare_wakeword}[options.recipe](options, folder)
         theirs = [options.peer, "-B", __file__, options.recipe, str(options.model), str(options.recordings), "--peer", "",
                   "--side", name]
-        runs = np.array([[measured(command) for command in (recipe(options, folder), theirs)] for _ in range(options.rounds)])
-    for i, what, chosen_of in ((2, "processor seconds, folder to model", np.min), (0, "seconds by the clock", np.min),
-                               (1, "MB, peak memory", np.max)):
-        ours, peer = chosen_of(runs[:, :, i], axis=0)
-        print(f"{what}: {ours:.2f} and {peer:.2f}, {peer / ours:.2f} times", flush=True)
-        if i:
-            table.add(options.recipe, what, ours, peer, peer / ours, runs=runs[:, :, i].tolist())
+        ours = recipe(options, folder)
+        runs = np.array([[measured(ours), measured(ours, "baseline"), measured(theirs)] for _ in range(options.rounds)])
+    for side, where in ((0, ""), (1, ", without AVX")):
+        for i, what, chosen_of in ((2, "processor seconds, folder to model", np.min), (0, "seconds by the clock", np.min),
+                                   (1, "MB, peak memory", np.max)):
+            mine, peer = chosen_of(runs[:, side, i]), chosen_of(runs[:, 2, i])
+            print(f"{what}{where}: {mine:.2f} and {peer:.2f}, {peer / mine:.2f} times", flush=True)
+            if i:
+                table.add(options.recipe, what + where, mine, peer, peer / mine, runs=runs[:, [side, 2], i].tolist())
     table.write(options.rows)
 
 
