@@ -3,13 +3,14 @@
 // size of block, after which its kernel is named: conv_2d_f32_4x8.
 //
 // Weights come as [group][ky][kx][input channel][output channel of the group, rounded up to
-// TW_CHANNELS], bias as [group][the same]. Loops over TW_PIXELS, TW_FOURS and TW_SUMS unroll, and
-// arrays of these sizes are registers.
+// TW_CHANNELS], bias as TW_ZEROS zeros and [group][the same]. Loops over TW_PIXELS, TW_FOURS and
+// TW_SUMS unroll, and arrays of these sizes are registers.
 //
 // With TW_HALF_PRODUCTS eight input channels are multiplied in half at a time.
 //
 // x: blocks of channels of all groups; y: blocks of pixels of a row; z: rows of all images.
 #define TW_FOURS (TW_CHANNELS / 4)
+#define TW_ZEROS 8
 #define TW_SUMS tw_sums(TW_PIXELS * TW_FOURS)
 #define TW_LINE TW_NAME2(tw_line, TW_CHANNELS)
 
@@ -41,7 +42,7 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
   float4 sum[TW_PIXELS][TW_FOURS][TW_SUMS];
 #pragma unroll
   for (int f = 0; f < TW_FOURS; ++f) {
-    const float4 start = tw_aligned4(bias + g * wide + oc + 4 * f);
+    const float4 start = tw_aligned4(bias + TW_ZEROS + g * wide + oc + 4 * f);
 #pragma unroll
     for (int p = 0; p < TW_PIXELS; ++p) {
 #pragma unroll
@@ -53,14 +54,16 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
     const int iy = oy * stride_h - pad_top + ky * dilation_h;
     if (iy < 0 || iy >= in_h) continue;
     for (int kx = 0; kx < filter_w; ++kx) {
-      // A pixel outside the image is loaded from column 0 and counts as zero.
-      int from[TW_PIXELS];
-      bool inside[TW_PIXELS];
+      // A pixel outside the image is read from the zeros that the bias begins with: so the loop
+      // over the channels need not ask.
+      tw_in from[TW_PIXELS];
+      int step[TW_PIXELS];
 #pragma unroll
       for (int p = 0; p < TW_PIXELS; ++p) {
         const int ix = (x0 + p) * stride_w - pad_left + kx * dilation_w;
-        inside[p] = ix >= 0 && ix < in_w;
-        from[p] = ((b * in_h + iy) * in_w + (inside[p] ? ix : 0)) * in_c + g * group_in;
+        const bool inside = ix >= 0 && ix < in_w;
+        from[p] = inside ? input + (((b * in_h + iy) * in_w + ix) * in_c + g * group_in) : bias;
+        step[p] = inside ? 1 : 0;
       }
       tw_in w = weights + ((g * filter_h + ky) * filter_w + kx) * group_in * wide + oc;
       int c = 0;
@@ -68,15 +71,11 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
       for (; c + 8 <= group_in; c += 8, w += 8 * wide) {
         tw_half4 k[TW_FOURS][8];
 #pragma unroll
-        for (int f = 0; f < TW_FOURS; ++f) {
-#pragma unroll
-          for (int j = 0; j < 8; ++j) k[f][j] = tw_half4_at(w + j * wide + 4 * f);
-        }
+        for (int f = 0; f < TW_FOURS; ++f) tw_half_lines8(k[f], w + 4 * f, wide)
 #pragma unroll
         for (int p = 0; p < TW_PIXELS; ++p) {
-          tw_half4 v0 = tw_half4_at(input + from[p] + c), v1 = tw_half4_at(input + from[p] + c + 4);
-          v0 = inside[p] ? v0 : (tw_half4)(0);
-          v1 = inside[p] ? v1 : (tw_half4)(0);
+          const tw_half4 v0 = tw_half4_at(from[p]), v1 = tw_half4_at(from[p] + 4);
+          from[p] += 8 * step[p];
 #pragma unroll
           for (int f = 0; f < TW_FOURS; ++f) tw_chain(sum[p][f][0], v0, v1, k[f])
         }
@@ -88,8 +87,8 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
         float4 v[TW_PIXELS];
 #pragma unroll
         for (int p = 0; p < TW_PIXELS; ++p) {
-          v[p] = tw_load4(0, input + from[p] + c);
-          v[p] = inside[p] ? v[p] : (float4)(0.0f);
+          v[p] = tw_load4(0, from[p]);
+          from[p] += 4 * step[p];
         }
         float4 k[4][TW_FOURS];
 #pragma unroll
@@ -110,10 +109,11 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
           const float4 k = tw_aligned4(w + 4 * f);
 #pragma unroll
           for (int p = 0; p < TW_PIXELS; ++p) {
-            const float v = tw_load(from[p] + c, input);
-            sum[p][f][0] += k * (inside[p] ? v : 0.0f);
+            sum[p][f][0] += k * (float)tw_load(0, from[p]);
           }
         }
+#pragma unroll
+        for (int p = 0; p < TW_PIXELS; ++p) from[p] += step[p];
       }
 #endif
     }

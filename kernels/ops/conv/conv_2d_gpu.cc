@@ -19,6 +19,8 @@ struct ConvBlock {
   int64_t pixels, fours;
   int64_t least_items;  // work-items, from which on it is taken without a measurement
 };
+constexpr int64_t kConvZeros = 8;  // conv_2d.cl's TW_ZEROS
+
 // In order of preference: large blocks load least, small ones leave more to share out.
 constexpr ConvBlock kConvBlocks[] = {
     {"conv_2d_4x8", "4x8", 4, 2, 16384},
@@ -74,7 +76,7 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
   const Shape& filter = context.input(1)->shape;
   const int64_t groups = in[3] / filter[3];
   const int weights = DirectWeights(context, groups, block.fours * 4);
-  const int bias = Bias(context, groups, filter[0] / groups, block.fours * 4);
+  const int bias = Bias(context, groups, filter[0] / groups, block.fours * 4, kConvZeros);
   const BlockGrid grid = GridOf(context, window, block);
   std::vector<LaunchArgument> args = WindowArgs(context, window, weights, bias);
   for (const int64_t n : {int64_t{filter[0]}, int64_t{filter[3]}, filter[0] / groups}) {

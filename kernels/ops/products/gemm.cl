@@ -59,10 +59,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
   for (; i + 8 <= k; i += 8 * parts) {
     tw_half4 w[TW_FOURS][8];
 #pragma unroll
-    for (int f = 0; f < TW_FOURS; ++f) {
-#pragma unroll
-      for (int j = 0; j < 8; ++j) w[f][j] = tw_half4_at(line + j * wide + 4 * f);
-    }
+    for (int f = 0; f < TW_FOURS; ++f) tw_half_lines8(w[f], line + 4 * f, wide)
 #pragma unroll
     for (int r = 0; r < TW_ROWS; ++r) {
       const tw_half4 v0 = tw_rounded4(tw_half4_at(from[r]) TW_HALF_TIMES4(i));

@@ -29,10 +29,12 @@ bool HasResidual(const GpuContext& context) { return context.input(3) != nullptr
 
 int Residual(GpuContext& context) { return HasResidual(context) ? context.In(3) : context.Out(0); }
 
-int Bias(GpuContext& context, int64_t groups, int64_t per_group, int64_t multiple) {
+int Bias(GpuContext& context, int64_t groups, int64_t per_group, int64_t multiple,
+         int64_t zeros_before) {
   const int64_t wide = (per_group + multiple - 1) / multiple * multiple;
   const float* bias = context.input(2) == nullptr ? nullptr : context.Floats(2);
-  return context.Constant(static_cast<size_t>(groups * wide), [&](float* to) {
+  return context.Constant(static_cast<size_t>(zeros_before + groups * wide), [&](float* to) {
+    for (int64_t i = 0; i < zeros_before; ++i) *to++ = 0.0f;
     for (int64_t i = 0; i < groups * wide; ++i) {
       const int64_t channel = i / wide * per_group + i % wide;
       to[i] = bias != nullptr && i % wide < per_group ? bias[channel] : 0.0f;

@@ -20,8 +20,9 @@ bool HasResidual(const GpuContext& context);
 int Residual(GpuContext& context);
 
 // `groups` rows of `per_group` values, each rounded up to `multiple` with zeros; zeros without a
-// bias.
-int Bias(GpuContext& context, int64_t groups, int64_t per_group, int64_t multiple = 4);
+// bias. So many zeros more lie before.
+int Bias(GpuContext& context, int64_t groups, int64_t per_group, int64_t multiple = 4,
+         int64_t zeros_before = 0);
 
 // The window of an operator whose input 0 and output 0 are NHWC images.
 Window WindowOf(const GpuContext& context, int64_t filter_h, int64_t filter_w);
