@@ -224,10 +224,8 @@ int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
 int GpuContext::FloatConstant(size_t n, FunctionRef<void(float*)> fill) {
   CountConstant(n * sizeof(float));
   if (program_->is_trial) return NewBlock(0);
-  std::vector<float> values(n);
-  fill(values.data());
   std::vector<uint8_t> bytes(n * sizeof(float));
-  if (n > 0) std::memcpy(bytes.data(), values.data(), bytes.size());
+  fill(reinterpret_cast<float*>(bytes.data()));
   return NewConstant(std::move(bytes));
 }
 

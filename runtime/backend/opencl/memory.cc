@@ -1,10 +1,13 @@
 // Counted buffers and shared constants.
 #include "runtime/backend/opencl/memory.h"
 
+#include <cstring>
 #include <iterator>
+#include <vector>
 
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/stream.h"
+#include "runtime/base/hash64.h"
 #include "runtime/base/sha256.h"
 
 namespace topwork {
@@ -46,17 +49,38 @@ void HostRanges::Release(const void* data) {
   ranges_.erase(static_cast<const uint8_t*>(data));
 }
 
-// The upload happens under the lock: who asks for the same constant meanwhile waits for it.
+ConstantCache::Key ConstantCache::KeyOf(Span<const uint8_t> bytes) {
+  Key key = {{}, bytes.size()};
+  if (bytes.size() <= kHashedWhole) {
+    Sha256 hash;
+    hash.Update(bytes.data(), bytes.size());
+    key.first = hash.Finish();
+  } else {
+    const uint64_t hash = Hash64(bytes.data(), bytes.size(), 0);
+    std::memcpy(key.first.data(), &hash, sizeof(hash));
+  }
+  return key;
+}
+
+Result<bool> ConstantCache::Holds(const DeviceBuffer& buffer, Span<const uint8_t> bytes,
+                                  Stream* stream) {
+  if (bytes.size() <= kHashedWhole) return true;
+  std::vector<uint8_t> held(bytes.size());
+  TW_RETURN_IF_ERROR(stream->Download(buffer.handle(), 0, held.data(), held.size()));
+  return std::memcmp(held.data(), bytes.data(), held.size()) == 0;
+}
+
+// All happens under the lock: who asks for the same constant meanwhile waits for it.
 Result<std::shared_ptr<const DeviceBuffer>> ConstantCache::Get(
     const std::shared_ptr<Context>& context, Span<const uint8_t> bytes, Stream* stream) {
-  Sha256 hash;
-  hash.Update(bytes.data(), bytes.size());
-  const Key key = {hash.Finish(), bytes.size()};
+  const Key key = KeyOf(bytes);
+  std::shared_ptr<const DeviceBuffer> known;  // the last holder forgets it, which takes the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = constants_.find(key);
-  if (found != constants_.end()) {
-    std::shared_ptr<const DeviceBuffer> shared = found->second.lock();
-    if (shared != nullptr) return shared;
+  if (found != constants_.end()) known = found->second.lock();
+  if (known != nullptr) {
+    TW_ASSIGN_OR_RETURN(const bool same, Holds(*known, bytes, stream));
+    if (same) return known;
   }
   TW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBuffer> made,
                       DeviceBuffer::Create(context, bytes.size()));
@@ -67,7 +91,7 @@ Result<std::shared_ptr<const DeviceBuffer>> ConstantCache::Get(
                                                delete buffer;
                                                context->constants().Forget(key);
                                              });
-  constants_[key] = shared;
+  if (known == nullptr) constants_[key] = shared;
   return shared;
 }
 

@@ -1,8 +1,9 @@
 // Memory on a device: buffers that are counted, and constants that all programs of a context share.
 //
-// A constant is named by the SHA-256 of its bytes as the device holds them: two sessions, of one
-// model or of two, that need the same weights in the same arrangement find the same buffer, and no
-// address that was freed and used again can be mistaken for another's.
+// A constant is named by its bytes as the device holds them: two sessions, of one model or of two,
+// that need the same weights in the same arrangement find the same buffer, and no address that was
+// freed and used again can be mistaken for another's. Small ones are named by their SHA-256. That
+// takes long for large ones, which are read back and compared where a fast checksum is the same.
 #ifndef TOPWORK_RUNTIME_BACKEND_OPENCL_MEMORY_H_
 #define TOPWORK_RUNTIME_BACKEND_OPENCL_MEMORY_H_
 
@@ -76,6 +77,10 @@ class ConstantCache {
 
  private:
   using Key = std::pair<std::array<uint8_t, 32>, size_t>;
+  static constexpr size_t kHashedWhole = 4096;
+  static Key KeyOf(Span<const uint8_t> bytes);
+  // Whether a buffer of the same key has these bytes.
+  static Result<bool> Holds(const DeviceBuffer& buffer, Span<const uint8_t> bytes, Stream* stream);
   void Forget(const Key& key);
   mutable std::mutex mutex_;
   std::map<Key, std::weak_ptr<const DeviceBuffer>> constants_;

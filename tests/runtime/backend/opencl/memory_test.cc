@@ -10,6 +10,8 @@
 
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/opencl_device.h"
+#include "runtime/backend/opencl/stream.h"
+#include "runtime/base/hash64.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/backend/opencl/support.h"
 #include "tests/support/model_builder.h"
@@ -147,6 +149,45 @@ TEST_CASE("opencl memory: sessions share constants, each has one arena", "[openc
   const auto again = OpenSession(OpenCopy(), bench.backend);
   CHECK(bench.uploaded() == 2 * uploaded);
   CHECK(RunOn(again.get(), 1) == expected);
+}
+
+// Two large constants of one checksum, which is none of cryptography: the eight bytes of a lane's
+// second word make up for a change of its first.
+TEST_CASE("opencl memory: constants of one checksum are kept apart", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  Bench bench(device);
+  std::vector<uint8_t> one(64 * 1024), other;
+  for (size_t i = 0; i < one.size(); ++i) one[i] = static_cast<uint8_t>(i * i >> 3);
+  other = one;
+  other[0] ^= 1;
+  const auto word = [](const std::vector<uint8_t>& bytes, size_t at) {
+    uint64_t value;
+    std::memcpy(&value, bytes.data() + at, sizeof(value));
+    return value;
+  };
+  const auto step = [](uint64_t x, uint64_t w) {
+    x = (x ^ w) * 0x9E3779B97F4A7C15u;
+    return x << 29 | x >> 35;
+  };
+  const uint64_t makes_up = word(one, 32) ^ step(0, word(one, 0)) ^ step(0, word(other, 0));
+  std::memcpy(other.data() + 32, &makes_up, sizeof(makes_up));
+  REQUIRE(Hash64(one.data(), one.size(), 0) == Hash64(other.data(), other.size(), 0));
+
+  auto stream = opencl::Stream::Create(bench.context.get(), {});
+  REQUIRE(stream.ok());
+  const auto get = [&](const std::vector<uint8_t>& bytes) {
+    auto got = bench.context->constants().Get(bench.context, {bytes.data(), bytes.size()},
+                                              &stream.value());
+    REQUIRE(got.ok());
+    return std::move(got.value());
+  };
+  const auto first = get(one), second = get(other);
+  CHECK(first != second);
+  CHECK(get(one) == first);
+  CHECK(bench.uploaded() == one.size() + other.size());
+  std::vector<uint8_t> held(other.size());
+  REQUIRE(stream.value().Download(second->handle(), 0, held.data(), held.size()).ok());
+  CHECK(held == other);
 }
 
 TEST_CASE("opencl memory: clones run at the same time", "[opencl]") {
