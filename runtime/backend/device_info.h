@@ -28,11 +28,12 @@ struct DeviceInfo {
   size_t base_align_bytes = 0;  // alignment of sub-buffers
   bool fp16 = false;            // arithmetic; half storage works everywhere
   bool images = false;
-  bool host_unified = false;    // shares the processor's memory
-  bool int_dot = false;         // dot products of bytes
-  bool arm_dot = false;         // by Arm's own extension
-  bool command_buffer = false;  // cl_khr_command_buffer
-  bool priority_hints = false;  // cl_khr_priority_hints
+  bool host_unified = false;       // shares the processor's memory
+  bool int_dot = false;            // dot products of bytes
+  bool arm_dot = false;            // by Arm's own extension
+  bool command_buffer = false;     // cl_khr_command_buffer
+  bool recordable_queues = false;  // cl_qcom_recordable_queues
+  bool priority_hints = false;     // cl_khr_priority_hints
   bool usable = false;
   std::string reason;  // why it is not usable
 };

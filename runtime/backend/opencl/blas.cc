@@ -101,7 +101,7 @@ void Blas::Compile() {
 }
 
 Status Blas::CompileProduct() {
-  TW_ASSIGN_OR_RETURN(const QueueHandle queue, CreateQueue(context_, device_.id, false));
+  TW_ASSIGN_OR_RETURN(const QueueHandle queue, CreateQueue(context_, device_.id, 0));
   std::vector<MemHandle> buffers;
   for (int i = 0; i < 3; ++i) {
     TW_ASSIGN_OR_RETURN(MemHandle buffer,

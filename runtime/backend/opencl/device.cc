@@ -117,6 +117,7 @@ void AskDevice(Device* device) {
   info.arm_dot = has("cl_arm_integer_dot_product_int8");
   info.int_dot = has("cl_khr_integer_dot_product") || info.arm_dot;
   info.command_buffer = has("cl_khr_command_buffer");
+  info.recordable_queues = has("cl_qcom_recordable_queues");
   info.priority_hints = has("cl_khr_priority_hints");
   info.reason = WhyUnusable(*device);
   info.usable = info.reason.empty();

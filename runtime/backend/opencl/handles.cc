@@ -53,10 +53,10 @@ Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform,
   return Made<ContextHandle>(&api, context, error, "clCreateContext");
 }
 
-Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device, bool profile) {
+Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device,
+                                cl_command_queue_properties properties) {
   const ClApi* api = context.api();
   cl_int error = CL_SUCCESS;
-  const cl_command_queue_properties properties = profile ? CL_QUEUE_PROFILING_ENABLE : 0;
   cl_command_queue queue = api->clCreateCommandQueue(context.get(), device, properties, &error);
   return Made<QueueHandle>(api, queue, error, "clCreateCommandQueue");
 }

@@ -80,8 +80,9 @@ using KernelHandle = Handle<cl_kernel, &ClApi::clReleaseKernel>;
 using EventHandle = Handle<cl_event, &ClApi::clReleaseEvent>;
 
 Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform, cl_device_id device);
-// An in-order queue.
-Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device, bool profile);
+// An in-order queue, with these properties besides.
+Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device,
+                                cl_command_queue_properties properties);
 // The same, whose commands give way to others; UNSUPPORTED where the device cannot.
 Result<QueueHandle> CreateLowPriorityQueue(const ContextHandle& context, cl_device_id device,
                                            bool profile);

@@ -71,7 +71,8 @@ Result<QueueHandle> Stream::MakeQueue(bool profile) {
     is_low_priority_ = low.ok();
     if (low.ok()) return low;
   }
-  return CreateQueue(context_->handle(), context_->device().id, profile);
+  return CreateQueue(context_->handle(), context_->device().id,
+                     profile ? CL_QUEUE_PROFILING_ENABLE : 0);
 }
 
 Status Stream::Upload(const MemHandle& to, size_t offset_bytes, const void* data, size_t bytes) {
@@ -244,7 +245,8 @@ Status Stream::Check(Span<const Launch> launches) {
 
 Status Stream::RecordBuffer(Commands* commands) const {
   if (commands->steps_.size() < 2) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(commands->buffer_, CommandBuffer::Create(command_buffers_, queue_));
+  TW_ASSIGN_OR_RETURN(commands->buffer_, CommandBuffer::Create(command_buffers_, context_->handle(),
+                                                               context_->device().id, queue_));
   for (const Commands::Step& step : commands->steps_) {
     if (step.product != nullptr) return Unsupported("a library's product");
     TW_RETURN_IF_ERROR(

@@ -34,7 +34,7 @@ TEST_CASE("opencl clblast: sgemm with and without working memory", "[opencl]") {
   const size_t m = 9, n = 7, k = 13;
   auto context = CreateContext(*device.api, device.platform, device.id);
   REQUIRE(context.ok());
-  auto queue = CreateQueue(context.value(), device.id, false);
+  auto queue = CreateQueue(context.value(), device.id, 0);
   REQUIRE(queue.ok());
   cl_command_queue raw = queue->get();
   const std::vector<float> a = test::RandomFloats(m * k, 1), b = test::RandomFloats(n * k, 2);

@@ -58,7 +58,7 @@ TEST_CASE("opencl device: contexts, queues, buffers and their parts", "[opencl]"
   TW_NEED_DEVICE(device);
   auto context = opencl::CreateContext(*device.api, device.platform, device.id);
   REQUIRE(context.status().ToString() == "OK");
-  auto queue = opencl::CreateQueue(context.value(), device.id, true);
+  auto queue = opencl::CreateQueue(context.value(), device.id, CL_QUEUE_PROFILING_ENABLE);
   REQUIRE(queue.status().ToString() == "OK");
   const size_t align = device.info.base_align_bytes;
   auto buffer = opencl::CreateBuffer(context.value(), 4 * align);

@@ -243,7 +243,7 @@ HalfAnswers RunHalves(const opencl::Device& device, const std::string& front,
   const opencl::ClApi& api = *device.api;
   const auto context = opencl::CreateContext(api, device.platform, device.id);
   REQUIRE(context.ok());
-  const auto queue = opencl::CreateQueue(context.value(), device.id, false);
+  const auto queue = opencl::CreateQueue(context.value(), device.id, 0);
   REQUIRE(queue.ok());
   const std::string source = front + opencl::KernelSource("probe").value() + kHalvesKernel;
   const auto program = opencl::BuildFromSource(context.value(), device.id, "halves", source,

@@ -3,6 +3,8 @@
 #include "runtime/backend/opencl/stream.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <set>
 
 #include "runtime/backend/opencl/kernel_source.h"
 #include "tests/runtime/backend/opencl/support.h"
@@ -108,6 +110,158 @@ TEST_CASE("opencl stream: a command buffer does what its launches do", "[opencl]
     CheckChain(&bench, &commands.value(), buffers, kItems, 1);
     CheckChain(&bench, &commands.value(), buffers, kItems, 20);  // without a wait between
   }
+}
+
+// A driver with cl_qcom_recordable_queues, on top of the machine's: a recording keeps at most three
+// launches.
+struct Recorded {
+  cl_kernel kernel;
+  size_t global[3], local[3];
+};
+struct Recordings {
+  std::set<cl_command_queue> recorders;
+  std::vector<Recorded>* open = nullptr;
+  int n_alive = 0, n_ended = 0, n_enqueued = 0;
+  cl_uint most = 3;
+  cl_int error = CL_SUCCESS;  // of a new recording
+};
+Recordings g_recordings;
+
+const opencl::ClApi& Machine() { return *opencl::LoadOpencl().value(); }
+std::vector<Recorded>* Of(opencl::RecordingQcom recording) {
+  return reinterpret_cast<std::vector<Recorded>*>(recording);
+}
+
+cl_command_queue CL_API_CALL MakeRecorder(cl_context context, cl_device_id device,
+                                          cl_command_queue_properties properties, cl_int* error) {
+  const cl_command_queue queue = Machine().clCreateCommandQueue(
+      context, device, properties & ~opencl::kRecordableQueue, error);
+  if ((properties & opencl::kRecordableQueue) != 0) g_recordings.recorders.insert(queue);
+  return queue;
+}
+
+cl_int CL_API_CALL LoseRecorder(cl_command_queue queue) {
+  g_recordings.recorders.erase(queue);
+  return Machine().clReleaseCommandQueue(queue);
+}
+
+cl_int CL_API_CALL LaunchOrRecord(cl_command_queue queue, cl_kernel kernel, cl_uint n,
+                                  const size_t* offset, const size_t* global, const size_t* local,
+                                  cl_uint n_events, const cl_event* events, cl_event* event) {
+  if (g_recordings.recorders.count(queue) == 0) {
+    return Machine().clEnqueueNDRangeKernel(queue, kernel, n, offset, global, local, n_events,
+                                            events, event);
+  }
+  const bool fits = g_recordings.open != nullptr && local != nullptr && n == 3 &&
+                    g_recordings.open->size() < g_recordings.most;
+  if (!fits) return CL_INVALID_OPERATION;
+  g_recordings.open->push_back(
+      {kernel, {global[0], global[1], global[2]}, {local[0], local[1], local[2]}});
+  return CL_SUCCESS;
+}
+
+opencl::RecordingQcom CL_API_CALL NewRecording(cl_command_queue queue, cl_int* error) {
+  *error = g_recordings.error;
+  if (g_recordings.recorders.count(queue) == 0) *error = CL_INVALID_COMMAND_QUEUE;
+  if (g_recordings.open != nullptr) *error = CL_INVALID_OPERATION;
+  if (*error != CL_SUCCESS) return nullptr;
+  ++g_recordings.n_alive;
+  g_recordings.open = new std::vector<Recorded>;
+  return reinterpret_cast<opencl::RecordingQcom>(g_recordings.open);
+}
+
+cl_int CL_API_CALL EndRecording(opencl::RecordingQcom recording) {
+  if (g_recordings.open != Of(recording)) return CL_INVALID_OPERATION;
+  g_recordings.open = nullptr;
+  ++g_recordings.n_ended;
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL ReleaseRecording(opencl::RecordingQcom recording) {
+  if (g_recordings.open == Of(recording)) g_recordings.open = nullptr;
+  --g_recordings.n_alive;
+  delete Of(recording);
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL EnqueueRecording(cl_command_queue queue, opencl::RecordingQcom recording,
+                                    size_t n_arguments, const void*, size_t n_offsets, const void*,
+                                    size_t n_globals, const void*, size_t n_locals, const void*,
+                                    cl_uint, const cl_event*, cl_event*) {
+  if (n_arguments + n_offsets + n_globals + n_locals > 0) return CL_INVALID_VALUE;
+  ++g_recordings.n_enqueued;
+  for (const Recorded& one : *Of(recording)) {
+    const cl_int error = Machine().clEnqueueNDRangeKernel(queue, one.kernel, 3, nullptr, one.global,
+                                                          one.local, 0, nullptr, nullptr);
+    if (error != CL_SUCCESS) return error;
+  }
+  return CL_SUCCESS;
+}
+
+void* CL_API_CALL FindFunction(cl_platform_id, const char* wanted) {
+  const std::string name = wanted;
+  if (name == "clNewRecordingQCOM") return reinterpret_cast<void*>(NewRecording);
+  if (name == "clEndRecordingQCOM") return reinterpret_cast<void*>(EndRecording);
+  if (name == "clReleaseRecordingQCOM") return reinterpret_cast<void*>(ReleaseRecording);
+  return name == "clEnqueueRecordingQCOM" ? reinterpret_cast<void*>(EnqueueRecording) : nullptr;
+}
+
+cl_int CL_API_CALL TellMost(cl_device_id device, cl_device_info what, size_t bytes, void* value,
+                            size_t* needed) {
+  if (what != opencl::kMostRecorded) {
+    return Machine().clGetDeviceInfo(device, what, bytes, value, needed);
+  }
+  std::memcpy(value, &g_recordings.most, sizeof(g_recordings.most));
+  return CL_SUCCESS;
+}
+
+// Runs four launches and returns whether they were recorded.
+bool IsRecorded(const opencl::Device& device) {
+  constexpr size_t kItems = 256;
+  Bench bench(device);
+  std::vector<MemHandle> buffers;
+  for (int i = 0; i < 5; ++i) buffers.push_back(bench.Buffer(kItems * sizeof(float)));
+  const std::vector<Launch> launches = ProbeChain(4, kItems);
+  auto commands =
+      bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
+  REQUIRE(commands.status().ToString() == "OK");
+  CheckChain(&bench, &commands.value(), buffers, kItems, 1);
+  CheckChain(&bench, &commands.value(), buffers, kItems, 20);  // without a wait between
+  return commands->has_command_buffer();
+}
+
+TEST_CASE("opencl stream: a recordable queue keeps launches", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  opencl::ClApi api = *device.api;
+  api.clCreateCommandQueue = MakeRecorder;
+  api.clReleaseCommandQueue = LoseRecorder;
+  api.clEnqueueNDRangeKernel = LaunchOrRecord;
+  api.clGetDeviceInfo = TellMost;
+  api.clGetExtensionFunctionAddressForPlatform = FindFunction;
+  opencl::Device recording = device;
+  recording.api = &api;
+  recording.info.command_buffer = false;
+  recording.info.recordable_queues = true;
+
+  g_recordings = Recordings();
+  CHECK(IsRecorded(recording));
+  CHECK(g_recordings.n_ended == 2);     // three launches and one
+  CHECK(g_recordings.n_enqueued >= 4);  // those that follow a wait, twice
+  CHECK(g_recordings.n_alive == 0);
+  CHECK(g_recordings.recorders.empty());
+
+  const int n_enqueued = g_recordings.n_enqueued;
+  g_recordings.error = CL_OUT_OF_RESOURCES;
+  CHECK_FALSE(IsRecorded(recording));  // launched one by one
+  g_recordings.error = CL_SUCCESS;
+  g_recordings.most = 0;
+  CHECK_FALSE(IsRecorded(recording));
+  g_recordings.most = 3;
+  recording.info.recordable_queues = false;
+  CHECK_FALSE(IsRecorded(recording));
+  CHECK(g_recordings.n_enqueued == n_enqueued);
+  CHECK(g_recordings.n_alive == 0);
+  CHECK(g_recordings.recorders.empty());
 }
 
 TEST_CASE("opencl stream: launches that were measured to take long are cut", "[opencl]") {
