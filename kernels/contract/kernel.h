@@ -191,7 +191,7 @@ class PrepareContext {
   std::vector<TensorView> outputs_;
   uint64_t variable_inputs_ = 0, list_inputs_ = 0;
   std::vector<std::shared_ptr<const Quantization>> intermediates_;
-  std::vector<bool> output_set_;
+  std::vector<uint8_t> output_set_;
   std::vector<Pair> in_place_;
   std::vector<View> views_;
   bool inside_output_ = false;  // views_ are those of AllowInsideOutput
@@ -204,7 +204,7 @@ class PrepareContext {
   int unknown_value_input_ = -1;
   bool deferred_ = false;
   bool may_be_unknown_ = false;  // the session is running: a shape may be left to run()
-  std::vector<bool> shape_left_to_run_;
+  std::vector<uint8_t> shape_left_to_run_;
 };
 
 // Gives memory to an output whose shape run() decides.

@@ -191,7 +191,7 @@ Status CheckTensor(const AddedTensor& tensor) {
 
 Status CheckOps(const GraphAddition& addition) {
   const int n = addition.n_before + static_cast<int>(addition.tensors.size());
-  std::vector<bool> made(static_cast<size_t>(n), false);
+  std::vector<uint8_t> made(static_cast<size_t>(n), false);
   for (int i = 0; i < n; ++i) {
     const int added = i - addition.n_before;
     made[static_cast<size_t>(i)] =

@@ -125,7 +125,7 @@ class ModelTables {
                            const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs);
   size_t PositionOf(const EditedOperator* op) const;
   uint32_t NewBuffer(const void* data, size_t bytes);
-  std::vector<bool> UsedTensors() const;
+  std::vector<uint8_t> UsedTensors() const;
   void RemoveUnusedTensors();
   void CompactBuffers();
   void FinishTables();
@@ -144,7 +144,7 @@ class ModelTables {
   std::vector<std::unique_ptr<std::vector<uint8_t>>> new_buffers_;
   std::vector<int32_t> metadata_buffer_;
   std::vector<AssociatedFile> files_;
-  std::vector<bool> used_before_;
+  std::vector<uint8_t> used_before_;
 };
 
 }  // namespace topwork

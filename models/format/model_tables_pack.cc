@@ -88,8 +88,8 @@ void FinishEntries(const std::vector<EditedSignature::Entry>& entries,
 
 }  // namespace
 
-std::vector<bool> ModelTables::UsedTensors() const {
-  std::vector<bool> used(main_->tensors.size(), false);
+std::vector<uint8_t> ModelTables::UsedTensors() const {
+  std::vector<uint8_t> used(main_->tensors.size(), false);
   std::vector<size_t> found;
   const auto use = [&](const int32_t* index) {
     if (*index < 0 || static_cast<size_t>(*index) >= used.size()) return;
@@ -116,7 +116,7 @@ std::vector<bool> ModelTables::UsedTensors() const {
 }
 
 void ModelTables::RemoveUnusedTensors() {
-  const std::vector<bool> used = UsedTensors();
+  const std::vector<uint8_t> used = UsedTensors();
   std::vector<int32_t> new_index(used.size(), -1);
   std::vector<std::unique_ptr<EditedTensor>> kept;
   for (size_t i = 0; i < used.size(); ++i) {

@@ -77,7 +77,7 @@ class GraphReader {
       TW_RETURN_IF_ERROR(
           ReadOp(index, static_cast<int>(i), *subgraph.operators()->Get(i), &graph->ops[i]));
     }
-    std::vector<bool> computed(n_values, false);
+    std::vector<uint8_t> computed(n_values, false);
     for (const int v : graph->inputs) computed[static_cast<size_t>(v)] = true;
     for (const Op& op : graph->ops) {
       for (const int v : op.outputs) computed[static_cast<size_t>(v)] = true;

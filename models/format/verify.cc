@@ -66,7 +66,7 @@ Status Explain(const Status& error, const schema::Model& model, const schema::Su
   const auto* codes = model.operator_codes();
   if (operators == nullptr || codes == nullptr) return error;
   UnsupportedOps unsupported;
-  std::vector<bool> seen(codes->size());
+  std::vector<uint8_t> seen(codes->size());
   for (uint32_t i = 0; i < operators->size(); ++i) {
     const uint32_t index = operators->Get(i)->opcode_index();
     if (index >= codes->size() || seen[index]) continue;

@@ -14,7 +14,7 @@ namespace topwork {
 namespace {
 
 bool IsPermutation(const flatbuffers::Vector<int32_t>& order) {
-  std::vector<bool> seen(order.size(), false);
+  std::vector<uint8_t> seen(order.size(), false);
   for (const int32_t value : order) {
     if (value < 0 || static_cast<uint32_t>(value) >= order.size()) return false;
     if (seen[static_cast<size_t>(value)]) return false;

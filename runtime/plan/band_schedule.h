@@ -21,7 +21,7 @@ struct BandOp {
   // The ops of the chain that read the output, once for each input; and whether that is input 0,
   // which they read through their window. Of other inputs they read the rows that they make.
   std::vector<int> readers;
-  std::vector<bool> through_window;
+  std::vector<uint8_t> through_window;
 };
 
 struct RowRange {

@@ -160,7 +160,7 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
                      graph.pack_allocator != nullptr ? *graph.pack_allocator : *graph.allocator);
   context.SetHalves(std::move(halves), IsDefault(*graph.allocator));
   context.SetPool(graph.pool);
-  std::vector<bool> is_constant;
+  std::vector<uint8_t> is_constant;
   for (int v : op.inputs) is_constant.push_back(v >= 0 && graph.IsConstant(v));
   context.SetCallees(graph.callee_planner.get(), std::move(is_constant));
   return context;

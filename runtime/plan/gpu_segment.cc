@@ -81,7 +81,7 @@ class SegmentPlanner {
   }
 
   Status Plan() {
-    std::vector<bool> apart;
+    std::vector<uint8_t> apart;
     for (size_t i = begin_; i < end_; ++i) {
       TW_ASSIGN_OR_RETURN(const bool paired, AddPair(i));
       Part part;

@@ -34,7 +34,8 @@ bool IsForm(const LaunchStage& stage, const char* form) {
 
 class Joiner {
  public:
-  Joiner(GpuProgram* program, const std::vector<bool>& apart) : program_(*program), apart_(apart) {
+  Joiner(GpuProgram* program, const std::vector<uint8_t>& apart)
+      : program_(*program), apart_(apart) {
     size_t begin = 0;
     for (const int end : program_.part_ends) {
       parts_.emplace_back();
@@ -307,15 +308,15 @@ class Joiner {
   }
 
   GpuProgram& program_;
-  const std::vector<bool>& apart_;
+  const std::vector<uint8_t>& apart_;
   std::vector<Launches> parts_;
   std::vector<JoinedPart> joined_;
-  std::vector<bool> kept_;  // inputs, outputs, the error block
+  std::vector<uint8_t> kept_;  // inputs, outputs, the error block
 };
 
 }  // namespace
 
-std::vector<JoinedPart> JoinLaunches(GpuProgram* program, const std::vector<bool>& apart) {
+std::vector<JoinedPart> JoinLaunches(GpuProgram* program, const std::vector<uint8_t>& apart) {
   return Joiner(program, apart).Join();
 }
 

@@ -31,7 +31,7 @@ struct JoinedPart {
 // with others, and read by nothing else, is not made: its last launch writes into the joined one
 // where it takes stages and rows allow (stages.h); else it is copied. Lifetimes of the program's
 // blocks are found anew; its outputs and its error block must be known.
-std::vector<JoinedPart> JoinLaunches(GpuProgram* program, const std::vector<bool>& apart);
+std::vector<JoinedPart> JoinLaunches(GpuProgram* program, const std::vector<uint8_t>& apart);
 
 }  // namespace topwork
 

@@ -101,7 +101,7 @@ class Estimator {
   const DeviceCost& cost_;
   const Rates cpu_;
   std::vector<std::vector<size_t>> readers_;
-  std::vector<bool> is_output_;
+  std::vector<uint8_t> is_output_;
 };
 
 struct Balance {

@@ -59,7 +59,7 @@ std::string PlanPrepareContext::InputName(int i) const {
   return StrFormat("input {} '{}'", i, name == nullptr ? "" : name->c_str());
 }
 
-void PlanPrepareContext::SetCallees(CalleePlanner* planner, std::vector<bool> is_constant) {
+void PlanPrepareContext::SetCallees(CalleePlanner* planner, std::vector<uint8_t> is_constant) {
   planner_ = planner;
   is_constant_ = std::move(is_constant);
 }

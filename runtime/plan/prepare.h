@@ -51,7 +51,7 @@ class PlanPrepareContext final : public PrepareContext {
 
   // The planner of callees (null: none), and which inputs are constants, whose values callees may
   // use.
-  void SetCallees(CalleePlanner* planner, std::vector<bool> is_constant);
+  void SetCallees(CalleePlanner* planner, std::vector<uint8_t> is_constant);
   // See PrepareContext::half_products.
   void SetHalfProducts(const GemmKernels* kernels) { half_products_ = kernels; }
   // For a band of an image, which one thread computes: the inputs are these views, and constants
@@ -118,7 +118,7 @@ class PlanPrepareContext final : public PrepareContext {
   std::vector<int> released_inputs_;
   size_t packing_bytes_ = 0;
   CalleePlanner* planner_ = nullptr;
-  std::vector<bool> is_constant_;
+  std::vector<uint8_t> is_constant_;
   std::vector<PlannedCallee> callees_;
   std::vector<std::unique_ptr<Callee>> callee_infos_;  // what prepare sees of callees_
 };

@@ -96,9 +96,9 @@ std::string WorkGraph::Where(const Op& op) const {
 }
 
 void RemoveDeadOps(WorkGraph* graph) {
-  std::vector<bool> needed(graph->values.size(), false);
+  std::vector<uint8_t> needed(graph->values.size(), false);
   for (int v : graph->outputs) needed[static_cast<size_t>(v)] = true;
-  std::vector<bool> lives(graph->ops.size());
+  std::vector<uint8_t> lives(graph->ops.size());
   bool needs_state = graph->keeps_effects;
   for (size_t i = graph->ops.size(); i-- > 0;) {
     WorkOp& work = graph->ops[i];

@@ -57,7 +57,7 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
   };
   std::vector<const TensorView*> inputs;
   std::vector<const std::string*> names;
-  std::vector<bool> is_constant;
+  std::vector<uint8_t> is_constant;
   for (int v : op.inputs) {
     inputs.push_back(view(v));
     names.push_back(v < 0 ? nullptr : &value(v).name);

@@ -27,7 +27,7 @@ Status CheckOptions(const std::vector<std::string>& theirs, const std::vector<st
 
 // The sets hold examples that exist, each once.
 Status CheckSets(const CheckpointData& data, int64_t n_examples) {
-  std::vector<bool> seen(static_cast<size_t>(n_examples), false);
+  std::vector<uint8_t> seen(static_cast<size_t>(n_examples), false);
   for (const std::vector<int32_t>* set : {&data.train, &data.validation}) {
     for (int32_t i : *set) {
       if (i < 0 || i >= n_examples || seen[static_cast<size_t>(i)]) {

@@ -29,7 +29,7 @@ struct Block {
 
 Status FindLayers(const Model& model, const PruneSpec& spec, std::vector<Layer>* layers) {
   const Graph& graph = model.main();
-  std::vector<bool> seen(graph.values.size(), false);
+  std::vector<uint8_t> seen(graph.values.size(), false);
   for (const Op& op : graph.ops) {
     const int w = InputOf(op, 1);
     const bool fits = op.code == OpCode::kFullyConnected || op.code == OpCode::kConv2d;

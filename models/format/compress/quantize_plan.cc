@@ -54,7 +54,7 @@ class Planner {
 
   const Graph& graph_;
   IntegerPlan plan_;
-  std::vector<bool> constant_, input_;
+  std::vector<uint8_t> constant_, input_;
   std::vector<int> parent_;           // of the groups
   std::vector<const Affine*> fixed_;  // that the value's operator gives it
   std::vector<std::pair<int, ValueRange>> moved_constants_;

@@ -28,10 +28,10 @@ struct IntegerPlan {
     std::string reason;          // why it stays float
   };
   std::vector<OpPlan> ops;
-  std::vector<bool> is_integer;  // values made by operators that compute in int8
-  std::vector<Affine> scales;    // of every value in int8
+  std::vector<uint8_t> is_integer;  // values made by operators that compute in int8
+  std::vector<Affine> scales;       // of every value in int8
   // For a value that a kFixed operator makes: a QUANTIZE must convert that scale to `scales`.
-  std::vector<bool> requantize;
+  std::vector<uint8_t> requantize;
   std::vector<ValueRange> ranges;  // of float constants as well
 };
 

@@ -263,7 +263,7 @@ void FeatureCache::Truncate(int64_t size) {
 
 void FeatureCache::Keep(Span<const int64_t> indices) {
   NoteChange();
-  std::vector<bool> kept(entries_.size());
+  std::vector<uint8_t> kept(entries_.size());
   std::vector<int64_t> entries;
   std::vector<ExampleId> ids;
   std::vector<int32_t> labels;

@@ -59,7 +59,7 @@ Status ClassImprinter::FitScale() {
 
 // The mean length of the rows that were trained before; 0 where there are none, or all are zero.
 double ClassImprinter::MeanLength() const {
-  const std::vector<bool>& fresh = context_.state->fresh_classes;
+  const std::vector<uint8_t>& fresh = context_.state->fresh_classes;
   const int dim = context_.layers->head_dim();
   int n_old = 0;
   double sum = 0.0;
@@ -77,7 +77,7 @@ double ClassImprinter::MeanLength() const {
 }
 
 Status ClassImprinter::ImprintFresh() {
-  std::vector<bool>& fresh = context_.state->fresh_classes;
+  std::vector<uint8_t>& fresh = context_.state->fresh_classes;
   if (std::count(fresh.begin(), fresh.end(), true) == 0) return Status::Ok();
   std::vector<int64_t> counts(fresh.size(), 0);
   for (int32_t i : context_.set->train()) {

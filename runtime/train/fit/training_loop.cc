@@ -18,7 +18,7 @@ Status TrainingLoop::EnsureReady() {
   if (rate == 0.0f) {
     TW_ASSIGN_OR_RETURN(rate, ChooseLearningRate(context_));
   }
-  std::vector<bool>& fresh = context_.state->fresh_classes;
+  std::vector<uint8_t>& fresh = context_.state->fresh_classes;
   if (optimizer == Optimizer::kKnn) fresh.assign(fresh.size(), false);  // examples stand for them
   if (std::count(fresh.begin(), fresh.end(), true) > 0) context_.state->DropLastFit();
   return imprinter_.ImprintFresh();

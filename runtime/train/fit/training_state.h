@@ -28,7 +28,7 @@ struct TrainingState {
   float learning_rate = 0.0f;    // before schedules; 0 while it is still to be chosen
   double temperature = 1.0;      // what scores are divided by
   // Classes that were never trained: they are imprinted when training next begins.
-  std::vector<bool> fresh_classes;
+  std::vector<uint8_t> fresh_classes;
   TrainingProgress progress;
   TrainingStart start;
   // After the last fit on all examples: the parameters of before, which have not seen the

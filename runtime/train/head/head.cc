@@ -61,7 +61,7 @@ class HeadFinder {
   Status CheckTailOp(const Op& op);
   Status CheckWholeMapPooling(const Op& op);
   bool ReadsShape(const Op& op) const;
-  std::vector<bool> NeededOps() const;
+  std::vector<uint8_t> NeededOps() const;
   Status CheckReaders(int v, int reader);
   Status ReadParameters();
 
@@ -257,8 +257,8 @@ bool HeadFinder::ReadsShape(const Op& op) const {
 
 // Those that another output needs than the verdict that an earlier export appended, which is made
 // anew with the head.
-std::vector<bool> HeadFinder::NeededOps() const {
-  std::vector<bool> needed(graph_.ops.size(), false);
+std::vector<uint8_t> HeadFinder::NeededOps() const {
+  std::vector<uint8_t> needed(graph_.ops.size(), false);
   std::vector<int> open;
   for (int v : graph_.outputs) {
     if (value(v).name != kRejectionOutput) open.push_back(v);
@@ -277,7 +277,7 @@ std::vector<bool> HeadFinder::NeededOps() const {
 
 // Only the operator `reader` of the tail may read v (−1: none may), and any its shape.
 Status HeadFinder::CheckReaders(int v, int reader) {
-  const std::vector<bool> needed = NeededOps();
+  const std::vector<uint8_t> needed = NeededOps();
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     const Op& op = graph_.ops[i];
     if (static_cast<int>(i) != reader && needed[i] &&

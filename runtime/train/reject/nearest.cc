@@ -117,7 +117,7 @@ StoredExamples Store(const FeatureRows& examples, std::vector<int32_t> chosen) {
 StoredConstant StoredExamples::AsConstant() const { return StoreInt8({scale, 0}, rows); }
 
 double Similarity(const StoredExamples& stored, const float* features,
-                  const std::vector<bool>& skip, int32_t* nearest) {
+                  const std::vector<uint8_t>& skip, int32_t* nearest) {
   const double inverse = InverseLength(features, stored.dim);
   double best[kNeighbours];
   int32_t which[kNeighbours];
@@ -151,7 +151,7 @@ std::vector<double> LeftOutSimilarities(const StoredExamples& stored, const Feat
     return group >= 0 && group == examples.groups[static_cast<size_t>(other)];
   };
   pool->ParallelFor(examples.size(), [&](int64_t i, int) {
-    std::vector<bool> skip;
+    std::vector<uint8_t> skip;
     if (same) {
       for (int32_t other : stored.examples) skip.push_back(left_out(i, other));
     }

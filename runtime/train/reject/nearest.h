@@ -54,7 +54,7 @@ StoredExamples Store(const FeatureRows& examples, std::vector<int32_t> chosen);
 // which `skip` is true are left out. nearest (may be null): n_neighbours() positions among the stored
 // ones, nearest first. 0 where nothing is left.
 double Similarity(const StoredExamples& stored, const float* features,
-                  const std::vector<bool>& skip, int32_t* nearest);
+                  const std::vector<uint8_t>& skip, int32_t* nearest);
 
 // Similarity of every example with the stored ones but itself and those of its group, [n].
 // `same`: the stored examples are of `examples`. The threads change no bit.

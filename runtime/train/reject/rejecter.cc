@@ -26,7 +26,7 @@ std::vector<int32_t> Half(const FeatureRows& examples, uint64_t seed) {
   const auto group = [&](int32_t i) {
     return examples.groups.empty() ? -1 : examples.groups[static_cast<size_t>(i)];
   };
-  std::vector<bool> taken;
+  std::vector<uint8_t> taken;
   std::vector<int32_t> half;
   for (int32_t i : order) {
     const size_t g = static_cast<size_t>(group(i) + 1);
@@ -151,7 +151,7 @@ Result<Rejecter::Logits> Rejecter::LeftOutLogits() const {
 
 // What is stored: of all examples where each can be judged without itself, else of those that do not
 // calibrate.
-void Rejecter::Choose(const std::vector<bool>& calibrates, const Material& material,
+void Rejecter::Choose(const std::vector<uint8_t>& calibrates, const Material& material,
                       Rejection* rejection) const {
   std::vector<int32_t> candidates;
   const bool all = std::find(calibrates.begin(), calibrates.end(), false) == calibrates.end();
@@ -182,7 +182,7 @@ Result<Rejection> Rejecter::Make() {
   if (negatives_ != nullptr) {
     TW_RETURN_IF_ERROR(ReadFeatures(*negatives_, &material.negative_values, &material.negative));
   }
-  std::vector<bool> calibrates(static_cast<size_t>(cache.size()), false);
+  std::vector<uint8_t> calibrates(static_cast<size_t>(cache.size()), false);
   for (int32_t i : logits.examples) calibrates[static_cast<size_t>(i)] = true;
   if (!context_.layers->deep() && cache.size() > kMaxStored) {
     for (int32_t i : Half(material.taught, context_.options->seed)) {

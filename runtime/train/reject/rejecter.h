@@ -50,7 +50,7 @@ class Rejecter {
   struct Material;
   Result<Logits> LeftOutLogits() const;
   Status ReadFeatures(const FeatureCache& cache, std::vector<float>* out, FeatureRows* rows) const;
-  void Choose(const std::vector<bool>& calibrates, const Material& material,
+  void Choose(const std::vector<uint8_t>& calibrates, const Material& material,
               Rejection* rejection) const;
   Status JudgeNegatives(const Material& material, const Rejection& rejection);
   std::string NameOf(int32_t example) const;
