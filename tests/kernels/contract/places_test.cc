@@ -14,7 +14,7 @@ std::string Name(int i) {
   return "tensor" + std::to_string(i);
 }
 
-TEST_CASE("a failure without a sentence names its place in the source", "[kernels]") {
+TEST_CASE("a failure without a sentence names its place in the source", "[ops]") {
   n_calls = 0;
   const Status failure = InvalidModel("'{}' of {}", Name(3), 7);
   CHECK(failure.message() == "places_test.cc:" + std::to_string(__LINE__ - 1));
