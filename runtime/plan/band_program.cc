@@ -4,16 +4,21 @@
 #include <cstring>
 #include <mutex>
 
+#include "kernels/ops/shared/dynamic_range.h"
+
 #if !defined(__OPTIMIZE_SIZE__)  // kHasBands
 namespace topwork {
 namespace {
 
 class Strip {
  public:
-  Strip(const RunContext& context, const BandProgram& program, int64_t image, int thread)
+  Strip(const RunContext& context, const BandProgram& program, const RangeKeeper& range,
+        int64_t image, int thread)
       : context_(context),
         program_(program),
+        range_(range),
         image_(image),
+        thread_(thread),
         memory_(context.scratch + static_cast<size_t>(thread) * program.thread_bytes) {}
 
   Status Run(const std::vector<BandPiece>& pieces) {
@@ -74,12 +79,20 @@ class Strip {
     run.state = prepared.state.get();
     run.scratch = memory_ + program_.part_scratch_offset;
     run.pool = &program_.alone;
-    return part.def->run_cpu(run);
+    run.in_range = nullptr;  // that of the step's tensors
+    run.out_range = nullptr;
+    TW_RETURN_IF_ERROR(part.def->run_cpu(run));
+    if (range_.is_wanted() && at + 1 == program_.parts.size()) {
+      range_.Add(thread_, output.as<float>(), output.shape.NumElements());
+    }
+    return Status::Ok();
   }
 
   const RunContext& context_;
   const BandProgram& program_;
+  const RangeKeeper& range_;  // of the step's output
   const int64_t image_;
+  const int thread_;
   uint8_t* const memory_;
   int64_t first_[kMostBandOps] = {};  // the row at the front of each buffer
 };
@@ -90,14 +103,16 @@ Status RunBands(const RunContext& context) {
   const BandProgram& program = context.get_state<BandProgram>();
   std::mutex mutex;
   Status result = Status::Ok();
+  const RangeKeeper range(context);
   context.pool->ParallelFor(program.batch * program.n_strips(), [&](int64_t task, int thread) {
-    Strip strip(context, program, task / program.n_strips(), thread);
+    Strip strip(context, program, range, task / program.n_strips(), thread);
     const size_t at = static_cast<size_t>(task % program.n_strips());
     Status status = strip.Run(program.schedule.strips[at]);
     if (status.ok()) return;
     const std::lock_guard<std::mutex> lock(mutex);
     result = std::move(status);
   });
+  range.Finish();
   return result;
 }
 

@@ -210,5 +210,36 @@ TEST_CASE("dynamic range: a sum becomes part of the convolution, with the same b
   }
 }
 
+TEST_CASE("dynamic range: rows in bands keep the range of all strips", "[ops]") {
+  // The last strips hold the least values.
+  const Chain chain(1, 24, 8,
+                    {{kConv, 32, 1, Activation::kNone, true},
+                     {kDepthwise, 32, 3, Activation::kRelu6, true},
+                     {kConv, 12, 1, Activation::kNone, true},
+                     {kConv, 40},
+                     {kDepthwise, 40, 3}});
+  std::vector<float> x = test::RandomFloats(chain.n_inputs(), 6);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] *= 2.0f - 1.9f * static_cast<float>(i) / static_cast<float>(x.size());
+  }
+  std::vector<std::vector<float>> answers;
+  for (const BandRows rows : {BandRows{0, 0}, BandRows{3, 1}, BandRows{7, 2}}) {
+    for (const int n_threads : {1, 3}) {
+      SessionOptions options;
+      options.n_threads = n_threads;
+      options.band_rows = rows;
+      auto session = Session::Create(chain.Open(0, chain.n_links()), options);
+      REQUIRE(session.status().ToString() == "OK");
+      const bool has_bands = session.value()->plan().steps.size() < 5;
+      CHECK(has_bands == (rows.strip > 0));
+      std::copy(x.begin(), x.end(), session.value()->input(0).as<float>());
+      REQUIRE(session.value()->Run().ToString() == "OK");
+      const TensorView& y = session.value()->output(0);
+      answers.push_back({y.as<float>(), y.as<float>() + y.shape.NumElements()});
+      CHECK(answers.back() == answers.front());
+    }
+  }
+}
+
 }  // namespace dynamic_range_test
 }  // namespace topwork
