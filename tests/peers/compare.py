@@ -50,6 +50,7 @@ class Comparison:
         self.options, self.rows = options, rows
         self.build = pathlib.Path(options.build).resolve()
         self.versions = {}
+        self.wrong = []  # what LiteRT, which reads the same file, answers otherwise
 
     def start(self, engine):
         """A process of the engine, without a model yet."""
@@ -78,6 +79,8 @@ class Comparison:
                 side = self.start(engine)
                 first = opened(side, path, threads, batch)
                 if firsts and correlation(firsts[0]["values"], first["values"]) < LEAST_CORRELATION:
+                    if engine == "litert":
+                        self.wrong.append(f"{path}, {compare_rows.plural(threads)}, batch {batch}")
                     raise compare_sides.SideError("its answers are others than Topwork's")
                 sides.append(side)
                 firsts.append(first)
@@ -140,6 +143,8 @@ class Comparison:
             self.rows.write(self.options.rows)
         if not self.options.plan:
             self.rows.print_summary()
+        if self.wrong:
+            sys.exit("compare: LiteRT's answers are others for " + "; ".join(self.wrong))
 
     def open_plan(self, files):
         """Who opens the model, for each batch."""
