@@ -140,6 +140,7 @@ struct OpDef {
   bool needs_shapes_only = false;  // its result is known as soon as its input's shape is
   bool fuses_activation = false;   // a clamp that follows it can become part of it
   bool fuses_residual = false;     // so can an ADD
+  bool adds_to_dynamic = false;    // also where its weights are quantized and its data are floats
   bool fuses_product = false;      // so can a MUL with its own input
   // Every element of its one output follows from the inputs' elements there, as broadcast, and from
   // nothing else; inputs can have any values.
@@ -204,6 +205,7 @@ struct OpDef {
   constexpr OpDef ShapesOnly() const { return With(&OpDef::needs_shapes_only, true); }
   constexpr OpDef FusesActivation() const { return With(&OpDef::fuses_activation, true); }
   constexpr OpDef FusesResidual() const { return With(&OpDef::fuses_residual, true); }
+  constexpr OpDef AddsToDynamic() const { return With(&OpDef::adds_to_dynamic, true); }
   constexpr OpDef FusesProduct() const { return With(&OpDef::fuses_product, true); }
   constexpr OpDef ByElement() const { return With(&OpDef::by_element, true); }
   constexpr OpDef Becomes(Activation activation) const {

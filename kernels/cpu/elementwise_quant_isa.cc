@@ -141,10 +141,6 @@ TW_INLINE void Rows(const QuantBinaryTile& t, const Epilogue<T>& epilogue, const
 // How a factor is applied: as SmallFactors, or in any way.
 enum class Way { kSmall, kAny };
 
-bool IsSmall(const FixedFactor& factor) {
-  return factor.mantissa >= 1 << 30 && factor.shift < 0 && factor.shift >= -30;
-}
-
 template <Way kWay>
 struct Factor {
   VectorFactors any;

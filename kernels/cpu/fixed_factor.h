@@ -13,6 +13,11 @@ struct FixedFactor {
   int32_t shift = 0;
 };
 
+// Whether ColumnFactors::small may hold for it (integer.h). Always inline: instruction sets share no code.
+__attribute__((always_inline)) inline bool IsSmall(const FixedFactor& factor) {
+  return factor.mantissa >= 1 << 30 && factor.shift < 0 && factor.shift >= -30;
+}
+
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_CPU_FIXED_FACTOR_H_

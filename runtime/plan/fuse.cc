@@ -317,7 +317,7 @@ class Fuser {
   // Sums of quantized data would need another arithmetic.
   bool AddsFloats(const Op& conv) const {
     return View(conv.inputs[1]).dtype == DType::kFloat32 ||
-           (conv.code == OpCode::kConv2d && View(conv.inputs[0]).dtype == DType::kFloat32);
+           (conv.def->adds_to_dynamic && View(conv.inputs[0]).dtype == DType::kFloat32);
   }
 
   bool CanTakeResidual(const Op& conv) const {

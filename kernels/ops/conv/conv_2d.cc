@@ -328,6 +328,7 @@ constexpr OpDef kOps[] = {
         .Bands(BandRule::kPointwise)
         .Head(HeadRole::kDense)
         .FusesResidual()
+        .AddsToDynamic()
         .FusesActivation()
         .Inputs(2)
         .CountsAxes(),

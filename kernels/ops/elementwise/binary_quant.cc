@@ -237,8 +237,7 @@ void FindSingleFactor(const IntegerKernels&, QuantBinaryParams*) {}
 void FindSingleFactor(const IntegerKernels& integer, QuantBinaryParams* p) {
   constexpr int64_t kMostProduct = 255 * 255;
   const FixedFactor& y = p->scale_y;
-  const bool is_small = y.mantissa >= 1 << 30 && y.shift < 0 && y.shift >= -30;
-  if (integer.find_single == nullptr || !is_small) return;
+  if (integer.find_single == nullptr || !IsSmall(y)) return;
   const int32_t right = -y.shift, bias = 0;
   int32_t shifted_bias = 0;
   SingleSearch search;

@@ -92,23 +92,28 @@ TEST_CASE("opencl stream: uploads, copies and downloads keep the bytes", "[openc
   CHECK(beyond.code() == StatusCode::kInternal);
 }
 
+// Runs four launches and returns whether they were recorded.
+bool IsRecorded(const opencl::Device& device, const opencl::StreamOptions& options = {}) {
+  constexpr size_t kItems = 256;
+  Bench bench(device, options);
+  std::vector<MemHandle> buffers;
+  for (int i = 0; i < 5; ++i) buffers.push_back(bench.Buffer(kItems * sizeof(float)));
+  const std::vector<Launch> launches = ProbeChain(4, kItems);
+  auto commands =
+      bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
+  REQUIRE(commands.status().ToString() == "OK");
+  CheckChain(&bench, &commands.value(), buffers, kItems, 1);
+  CheckChain(&bench, &commands.value(), buffers, kItems, 20);  // without a wait between
+  return commands->has_command_buffer();
+}
+
 TEST_CASE("opencl stream: a command buffer does what its launches do", "[opencl]") {
   TW_NEED_DEVICE(device);
-  constexpr size_t kItems = 256;
   for (const bool wanted : {true, false}) {
     opencl::StreamOptions options;
     options.command_buffer = wanted;
-    Bench bench(device, options);
-    std::vector<MemHandle> buffers;
-    for (int i = 0; i < 5; ++i) buffers.push_back(bench.Buffer(kItems * sizeof(float)));
-    const std::vector<Launch> launches = ProbeChain(4, kItems);
-    auto commands =
-        bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
-    REQUIRE(commands.status().ToString() == "OK");
     const bool has = opencl::CommandBufferApi::Find(device).ok();
-    CHECK(commands->has_command_buffer() == (wanted && has));
-    CheckChain(&bench, &commands.value(), buffers, kItems, 1);
-    CheckChain(&bench, &commands.value(), buffers, kItems, 20);  // without a wait between
+    CHECK(IsRecorded(device, options) == (wanted && has));
   }
 }
 
@@ -213,21 +218,6 @@ cl_int CL_API_CALL TellMost(cl_device_id device, cl_device_info what, size_t byt
   }
   std::memcpy(value, &g_recordings.most, sizeof(g_recordings.most));
   return CL_SUCCESS;
-}
-
-// Runs four launches and returns whether they were recorded.
-bool IsRecorded(const opencl::Device& device) {
-  constexpr size_t kItems = 256;
-  Bench bench(device);
-  std::vector<MemHandle> buffers;
-  for (int i = 0; i < 5; ++i) buffers.push_back(bench.Buffer(kItems * sizeof(float)));
-  const std::vector<Launch> launches = ProbeChain(4, kItems);
-  auto commands =
-      bench.stream.Record({launches.data(), launches.size()}, {buffers.data(), buffers.size()});
-  REQUIRE(commands.status().ToString() == "OK");
-  CheckChain(&bench, &commands.value(), buffers, kItems, 1);
-  CheckChain(&bench, &commands.value(), buffers, kItems, 20);  // without a wait between
-  return commands->has_command_buffer();
 }
 
 TEST_CASE("opencl stream: a recordable queue keeps launches", "[opencl]") {
