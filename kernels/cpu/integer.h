@@ -173,7 +173,9 @@ struct IntegerDepthwiseRows {
   const int16_t* filter = nullptr;  // [taps, channels], without zero point
   // Of depthwise_bytes, which does not read `filter`: [n of DepthwiseWords, channels].
   const int32_t* words = nullptr;
-  uint8_t padding = 0;          // of depthwise_bytes: the byte around the image
+  uint8_t padding = 0;  // of depthwise_bytes: the byte around the image
+  // Of depthwise_bytes: channels [channel_begin, channel_end), at least 64 of them or all.
+  int64_t channel_begin = 0, channel_end = 0;
   int64_t out_y = 0, rows = 1;  // the first, and how many
   int element = 0;              // 0 int8, 1 uint8, 2 int16
   IntegerEpilogue epilogue = IntegerEpilogue::kBytes;

@@ -205,9 +205,10 @@ void ByteChannels(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_
 // The last channels are computed together with some before them again.
 template <class F>
 void RunForm(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
-  const int64_t count = s.in_c < kTogether ? s.in_c / kStrip * kStrip : kTogether;
-  for (int64_t c = 0; c < s.in_c; c += count) {
-    ByteChannels<F>(s, r, c + count <= s.in_c ? c : s.in_c - count, count, c);
+  const int64_t end = r.channel_end, n = end - r.channel_begin;
+  const int64_t count = n < kTogether ? n / kStrip * kStrip : kTogether;
+  for (int64_t c = r.channel_begin; c < end; c += count) {
+    ByteChannels<F>(s, r, c + count <= end ? c : end - count, count, c);
   }
 }
 

@@ -12,10 +12,11 @@ namespace {
 
 class Strip {
  public:
-  Strip(const RunContext& context, const BandProgram& program, const RangeKeeper& range,
-        int64_t image, int thread)
+  Strip(const RunContext& context, const BandProgram& program, const KeptRange* in_range,
+        const RangeKeeper& range, int64_t image, int thread)
       : context_(context),
         program_(program),
+        in_range_(in_range),
         range_(range),
         image_(image),
         thread_(thread),
@@ -79,8 +80,8 @@ class Strip {
     run.state = prepared.state.get();
     run.scratch = memory_ + program_.part_scratch_offset;
     run.pool = &program_.alone;
-    run.in_range = nullptr;  // that of the step's tensors
-    run.out_range = nullptr;
+    run.in_range = at == 0 ? in_range_ : nullptr;
+    run.out_range = nullptr;  // that of the step's output
     TW_RETURN_IF_ERROR(part.def->run_cpu(run));
     if (range_.is_wanted() && at + 1 == program_.parts.size()) {
       range_.Add(thread_, output.as<float>(), output.shape.NumElements());
@@ -90,12 +91,21 @@ class Strip {
 
   const RunContext& context_;
   const BandProgram& program_;
-  const RangeKeeper& range_;  // of the step's output
+  const KeptRange* const in_range_;  // of the whole input of the first part; or null
+  const RangeKeeper& range_;         // of the step's output
   const int64_t image_;
   const int thread_;
   uint8_t* const memory_;
   int64_t first_[kMostBandOps] = {};  // the row at the front of each buffer
 };
+
+// Of the values that the first part quantizes.
+KeptRange InRange(const RunContext& context, const BandProgram& program) {
+  if (!program.wants_range) return {};
+  if (context.in_range != nullptr && context.in_range->is_known) return *context.in_range;
+  return MeasureRange(context, context.input_data<float>(0), context.in(0).shape.NumElements(),
+                      reinterpret_cast<float*>(context.scratch));
+}
 
 }  // namespace
 
@@ -103,9 +113,11 @@ Status RunBands(const RunContext& context) {
   const BandProgram& program = context.get_state<BandProgram>();
   std::mutex mutex;
   Status result = Status::Ok();
+  const KeptRange in_range = InRange(context, program);
   const RangeKeeper range(context);
   context.pool->ParallelFor(program.batch * program.n_strips(), [&](int64_t task, int thread) {
-    Strip strip(context, program, range, task / program.n_strips(), thread);
+    Strip strip(context, program, program.wants_range ? &in_range : nullptr, range,
+                task / program.n_strips(), thread);
     const size_t at = static_cast<size_t>(task % program.n_strips());
     Status status = strip.Run(program.schedule.strips[at]);
     if (status.ok()) return;

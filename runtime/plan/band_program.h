@@ -38,6 +38,7 @@ struct BandProgram : OpState {
   std::vector<Prepared> prepared;
   BandSchedule schedule;
   int64_t batch = 0, out_h = 0;
+  bool wants_range = false;  // of the step's input 0, which the first part quantizes
   size_t part_scratch_offset = 0, thread_bytes = 0;  // of scratch
   mutable ThreadPool alone{1};                       // for the parts: strips are the tasks
   int64_t n_strips() const { return static_cast<int64_t>(schedule.strips.size()); }

@@ -55,8 +55,8 @@ bool MovesByOne(const WorkGraph& graph, const Op& op) {
          in[1] == out[1] && in[2] == out[2];
 }
 
-// Whether the op may run in bands wherever it stands.
-bool FitsBands(const WorkGraph& graph, const WorkOp& work) {
+// Whether the op may run in bands, at the front of a chain or behind another op.
+bool FitsBands(const WorkGraph& graph, const WorkOp& work, bool is_first) {
   const Op& op = work.op;
   if (op.def == nullptr || op.def->band_rule == BandRule::kNone || work.device != nullptr ||
       TouchesState(graph, op)) {
@@ -65,9 +65,11 @@ bool FitsBands(const WorkGraph& graph, const WorkOp& work) {
   const TensorView& in = ViewOf(graph, op.inputs[0]);
   const TensorView& weights = ViewOf(graph, op.inputs[1]);
   const TensorView& out = ViewOf(graph, op.outputs[0]);
-  // Where data is real and weights are integers, the values of a whole image share a scale.
   if (!IsImage(in) || !IsImage(out) || in.data != nullptr) return false;
-  if (IsFloat(in.dtype) != IsFloat(weights.dtype)) return false;
+  // Where data is real and weights are integers, the values of a whole image share a scale: the
+  // image must be there.
+  const bool is_dynamic = IsFloat(in.dtype) != IsFloat(weights.dtype);
+  if (is_dynamic && !(is_first && in.shape[0] == 1)) return false;
   for (size_t k = 1; k < std::min<size_t>(3, op.inputs.size()); ++k) {
     if (op.inputs[k] >= 0 && !graph.IsConstant(op.inputs[k])) return false;
   }
@@ -111,7 +113,7 @@ class Chooser {
   bool IsChain(size_t begin, size_t end) const {
     int n_windows = 0;
     for (size_t i = begin; i < end; ++i) {
-      if (!FitsBands(graph_, graph_.ops[i])) return false;
+      if (!FitsBands(graph_, graph_.ops[i], i == begin)) return false;
       const Op& op = graph_.ops[i].op;
       if (op.def->band_rule == BandRule::kWindow) ++n_windows;
       if (i > begin && op.inputs[0] != graph_.ops[i - 1].op.outputs[0]) return false;

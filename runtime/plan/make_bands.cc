@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/ops/shared/dynamic_range.h"
 #include "models/format/pack_cache.h"
 #include "runtime/plan/band_program.h"
 #include "runtime/plan/bands.h"
@@ -112,6 +113,9 @@ class StepMaker {
     if (!work.pinned_to_float32) context.SetHalfProducts(graph_.half_products);
     TW_RETURN_IF_ERROR(context.Prepare(*op.def));
     part_scratch_ = std::max(part_scratch_, context.scratch_bytes());
+    if (shape.op == 0 && context.wants_range()) {
+      program_->wants_range = step_.wants_range = true;
+    }
     prepared.params = op.params;
     prepared.state = context.state();
     prepared.output = context.outputs()[0];
@@ -127,6 +131,11 @@ class StepMaker {
   void Finish() {
     program_->part_scratch_offset = buffers_;
     program_->thread_bytes = buffers_ + AlignUp(part_scratch_);
+    if (program_->wants_range) {
+      const int64_t n = ViewOf(step_.inputs[0]).shape.NumElements();
+      const size_t partials = static_cast<size_t>(2 * DynamicChunks(n)) * sizeof(float);
+      program_->thread_bytes = std::max(program_->thread_bytes, AlignUp(partials));
+    }
     const WorkOp& last = graph_.ops[end_ - 1];
     step_.def = &kBands;
     step_.variant = "rows in the cache";

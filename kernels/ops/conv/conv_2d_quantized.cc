@@ -69,24 +69,18 @@ void RunImages(const RunContext& context, const QuantizedConvState& s, const voi
   });
 }
 
-// Where tasks read pixels that no other reads, each quantizes its own.
-bool MakesRows(const QuantizedConvState& s) {
-  return s.window.IsPointwise() && !s.image.copied && s.product.groups == 1 &&
-         s.product.cut.panel_blocks == 1;
-}
-
 void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
   const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   const float* residual = context.input_data<float>(3);
   const RangeKeeper range(context);
-  const bool makes_rows = MakesRows(s);
+  const bool makes_rows = s.product.makes_rows && s.product.cut.panel_blocks == 1;
   for (int64_t b = 0; b < s.batch; ++b) {
     const float* in = context.input_data<float>(0) + b * image;
-    const DynamicScale q = makes_rows
-                               ? ScaleOfImage(context, in, image, s.symmetric, partials)
-                               : QuantizeImage(context, in, image, s.symmetric, partials, bytes);
+    const DynamicScale q = makes_rows ? ScaleOfImage(context, in, image, s.symmetric, partials)
+                                      : QuantizeImage(context, in, image / s.in_c, s.in_c,
+                                                      s.symmetric, partials, bytes);
     const auto make = [&](int64_t first, int64_t n) {
       QuantizeValues(context, in + first * s.in_c, n * s.in_c, q, s.symmetric,
                      bytes + first * s.in_c);
@@ -145,6 +139,9 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   ScratchLayout scratch;
   PlanImage(ragged, &scratch, &state->image);
   p.over_read = state->image.copied;
+  // Where tasks read pixels that no other reads, each quantizes its own.
+  p.makes_rows =
+      dynamic_range && shape.window.IsPointwise() && !state->image.copied && p.groups == 1;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
   if (dynamic_range) {

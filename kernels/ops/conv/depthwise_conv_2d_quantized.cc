@@ -7,6 +7,7 @@
 #include "kernels/ops/conv/depthwise_conv_2d.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/dynamic_range.h"
+#include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/padded_image.h"
 #include "kernels/ops/shared/weighted.h"
@@ -21,6 +22,7 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   int64_t spread = 0;  // entries of the arrays over channels; of a tap of the filter
   bool flat = false, rearranged = false;
   bool by_bytes = false;  // weights are DepthwiseWords
+  int64_t parts = 1;      // of the channels; each has its tasks
   size_t flat_offset = 0, flat_bias_offset = 0;
   const void* packed = nullptr;  // weights, then their sums by channel; null: at run
   size_t packed_offset = 0;
@@ -36,6 +38,12 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   PaddedImage image;
   size_t image_offset = 0, partials_offset = 0;  // kDynamicRange
 };
+
+constexpr int64_t kEnoughRowTasks = 16;
+
+int64_t NumTasks(const QuantizedDepthwiseState& s, int64_t rows) {
+  return CeilDiv(rows, s.rows_per_task) * s.parts;
+}
 
 // Fills the entries after the channels.
 template <typename T>
@@ -118,6 +126,19 @@ bool GoesByBytes(const PrepareContext& context, const QuantizedDepthwiseState& s
          s.weight_zero == (s.weights_unsigned ? 128 : 0);
 }
 
+// Tasks get rows, and parts of the channels where the image is small, or where rows would make an
+// odd number of a few tasks: two threads have the same share.
+void CutChannels(int64_t rows, QuantizedDepthwiseState* s) {
+  const DepthwiseShape& shape = s->shape;
+  s->parts = ChannelParts(shape.in_h * shape.in_w, shape.in_c);
+  if (s->parts > 1) {
+    s->rows_per_task = rows;
+  } else if (shape.in_c >= 2 * kChannelBlock && NumTasks(*s, rows) % 2 != 0 &&
+             NumTasks(*s, rows) < kEnoughRowTasks) {
+    s->parts = 2;
+  }
+}
+
 void PlanProducts(const PrepareContext& context, QuantizedDepthwiseState* s) {
   const TensorView& view = *context.input(1);
   s->weight_zero = ZeroPointOf(view);
@@ -131,6 +152,7 @@ void PlanProducts(const PrepareContext& context, QuantizedDepthwiseState* s) {
   // Rows that share what they read stay together.
   const int64_t outs = WordsOf(*s).outs;
   s->rows_per_task = (s->rows_per_task + outs - 1) / outs * outs;
+  CutChannels(s->arithmetic == Arithmetic::kDynamicRange ? s->out_h : s->batch * s->out_h, s);
 }
 
 // Products of bytes read the image where it lies; others want its padding around it.
@@ -286,7 +308,8 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
             const void* source, int32_t zero_point, uint8_t* output, IntegerDepthwiseRows shared,
-            const RangeKeeper* range = nullptr) {
+            const RangeKeeper* range = nullptr,
+            const FunctionRef<void(const ChannelRange&)>* make_channels = nullptr) {
   shared.padding = static_cast<uint8_t>(zero_point);
   const uint8_t* images =
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
@@ -294,8 +317,13 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
       s.flat ? s.image.h * PhaseBytes(s) * s.shape.stride_w : s.image.image_bytes();
   const bool wide = IsInt16(s.arithmetic);
   const int64_t per_task = s.rows_per_task;
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int thread) {
+  context.pool->ParallelFor(NumTasks(s, rows), [&](int64_t index, int thread) {
+    const int64_t task = index / s.parts;
+    const ChannelRange channels = PartOfChannels(index % s.parts, s.parts, s.shape.in_c);
+    if (make_channels != nullptr) (*make_channels)(channels);
     IntegerDepthwiseRows row = shared;
+    row.channel_begin = channels.begin;
+    row.channel_end = channels.end;
     if (range != nullptr) row.range = range->Of(thread);
     uint8_t* block = context.scratch + s.sums_offset + static_cast<size_t>(thread) * s.sums_block;
     RunRows(context, s, task * per_task, std::min(rows, (task + 1) * per_task), image_bytes, images,
@@ -305,7 +333,9 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
 
 void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
                 IntegerDepthwiseRows row) {
-  const int64_t image = s.image.in_h * s.image.in_w * s.image.c;
+  const int64_t pixels = s.image.in_h * s.image.in_w, image = pixels * s.image.c;
+  // Where one task reads a channel, it quantizes it.
+  const bool makes_channels = s.parts > 1 && NumTasks(s, s.out_h) == s.parts;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   float* output = context.output_data<float>(0);
@@ -319,12 +349,19 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   }
   const RangeKeeper range(context);
   for (int64_t b = 0; b < s.batch; ++b) {
-    const DynamicScale q = QuantizeImage(context, context.input_data<float>(0) + b * image, image,
-                                         false, partials, bytes);
+    const float* in = context.input_data<float>(0) + b * image;
+    const DynamicScale q =
+        makes_channels ? ScaleOfImage(context, in, image, false, partials)
+                       : QuantizeImage(context, in, pixels, s.image.c, false, partials, bytes);
+    const auto make = [&](const ChannelRange& channels) {
+      QuantizeChannels(context, in, pixels, s.image.c, channels, q, false, bytes);
+    };
+    const FunctionRef<void(const ChannelRange&)> make_channels = make;
     row.in_scale = q.scale;
     row.bias = FoldedBias(context, s, nullptr, q.zero_point);
     uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
-    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row, &range);
+    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row, &range,
+           makes_channels ? &make_channels : nullptr);
   }
   range.Finish();
   ApplyFusedTanh(context);
@@ -372,9 +409,8 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     s->image_offset = scratch.AddSized(image, 1);
     s->partials_offset = scratch.Add(2 * DynamicChunks(image));
   }
-  context->SetTasks(arithmetic == Arithmetic::kDynamicRange
-                        ? (s->out_h + s->rows_per_task - 1) / s->rows_per_task
-                        : s->n_tasks());
+  context->SetTasks(
+      NumTasks(*s, arithmetic == Arithmetic::kDynamicRange ? s->out_h : s->batch * s->out_h));
   context->SetVariant(arithmetic == Arithmetic::kDynamicRange ? "dynamic range direct"
                       : IsInt16(arithmetic)                   ? "int16 direct"
                                                               : "int8 direct");

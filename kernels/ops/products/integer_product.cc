@@ -15,7 +15,8 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kTaskWork = int64_t{1} << 22;
-constexpr int64_t kOutputWork = 64;  // of its requantization
+constexpr int64_t kOutputWork = 64;                       // of its requantization
+constexpr int64_t kMadeBlocks = 8, kTilesOfMadeRows = 3;  // of rows that tasks make
 constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
 
 // Weights in blocks that keep their 4 bits.
@@ -276,9 +277,13 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
   layout.padded = p->padded_n;
   TW_RETURN_IF_ERROR(p->requantizer.Plan(*context, p->arithmetic, layout, p->real));
   p->small = p->requantizer.has_small_factors();
-  p->cut =
-      CutProduct({p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork, kOutputWork},
-                 p->m, p->n, p->k(), false);
+  const GemmTiles tiles = {p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork,
+                           kOutputWork};
+  p->cut = CutProduct(tiles, p->m, p->n, p->k(), false);
+  const int64_t least_rows = kTilesOfMadeRows * p->gemm->rows;
+  if (p->makes_rows && p->cut.panel_blocks > 1 && p->m >= 4 * least_rows) {
+    p->cut = CutByRows(tiles, p->m, std::max(least_rows, p->m / kMadeBlocks));
+  }
   context->SetTasks(p->groups * p->cut.n_tasks());
   const int threads = context->max_threads();
   p->rows_offset = scratch->AddSized(p->cut.most_rows, 8, threads);

@@ -43,7 +43,8 @@ struct IntegerProduct {
   const IntegerGemm* gemm = nullptr;
   int64_t m = 0, n = 0, groups = 1;
   int64_t runs = 1, run_k = 0;
-  bool over_read = false;  // kOverRead bytes after every run may be read
+  bool over_read = false;   // kOverRead bytes after every run may be read
+  bool makes_rows = false;  // tasks may make their rows: ProductRun::make_rows
 
   bool in_unsigned = false;
   uint8_t flip = 0;              // of A, "bytes" only
@@ -78,8 +79,8 @@ struct IntegerProduct {
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* product);
 inline size_t ValueSize(const IntegerProduct& product) { return product.gemm->bytes ? 1 : 2; }
 
-// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read and real are
-// set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
+// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read, makes_rows and real
+// are set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* product);
 
 // Where rows [first, first + n) of A begin, in bytes.

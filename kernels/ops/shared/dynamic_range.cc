@@ -10,7 +10,16 @@
 namespace topwork {
 namespace {
 
-constexpr int64_t kChunk = 16384;
+constexpr int64_t kChunk = 16384, kFewChunks = 16;
+constexpr int64_t kFewPixels = 64, kMostParts = 8;
+
+// The values of chunk `index` of n: so many from *first on.
+int64_t ChunkOf(int64_t index, int64_t n, int64_t* first) {
+  const int64_t chunks = DynamicChunks(n);
+  const int64_t size = ((n + chunks - 1) / chunks + kRangeLanes - 1) / kRangeLanes * kRangeLanes;
+  *first = std::min(n, index * size);
+  return std::min(size, n - *first);
+}
 
 }  // namespace
 
@@ -60,26 +69,46 @@ DynamicScale MakeDynamicScale(float lo, float hi, bool symmetric) {
   return q;
 }
 
-int64_t DynamicChunks(int64_t n) { return (n + kChunk - 1) / kChunk; }
+int64_t ChannelParts(int64_t pixels, int64_t channels) {
+  const bool few = pixels < kFewPixels && channels >= kMostParts * kChannelBlock;
+  return few ? kMostParts : 1;
+}
 
-DynamicScale ScaleOfImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
-                          float* partials) {
-  if (context.in_range != nullptr && context.in_range->is_known) {
-    return MakeDynamicScale(context.in_range->least, context.in_range->most, symmetric);
-  }
+ChannelRange PartOfChannels(int64_t index, int64_t parts, int64_t channels) {
+  const int64_t blocks = channels / kChannelBlock, next = index + 1;
+  return {index * blocks / parts * kChannelBlock,
+          next == parts ? channels : next * blocks / parts * kChannelBlock};
+}
+
+int64_t DynamicChunks(int64_t n) {
+  const int64_t chunks = (n + kChunk - 1) / kChunk;
+  // Two threads have the same share of a few.
+  return chunks > 1 && chunks < kFewChunks ? chunks + chunks % 2 : chunks;
+}
+
+KeptRange MeasureRange(const RunContext& context, const float* in, int64_t n, float* partials) {
   const int64_t chunks = DynamicChunks(n);
   context.pool->ParallelFor(chunks, [&](int64_t chunk, int) {
     float* range = partials + 2 * chunk;
     range[0] = range[1] = 0.0f;
-    context.cpu->integer->min_max(in + chunk * kChunk, std::min(kChunk, n - chunk * kChunk),
-                                  &range[0], &range[1]);
+    int64_t first = 0;
+    const int64_t size = ChunkOf(chunk, n, &first);
+    context.cpu->integer->min_max(in + first, size, &range[0], &range[1]);
   });
-  float lo = 0.0f, hi = 0.0f;
+  KeptRange range;
+  range.is_known = true;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    lo = std::min(lo, partials[2 * chunk]);
-    hi = std::max(hi, partials[2 * chunk + 1]);
+    range.least = std::min(range.least, partials[2 * chunk]);
+    range.most = std::max(range.most, partials[2 * chunk + 1]);
   }
-  return MakeDynamicScale(lo, hi, symmetric);
+  return range;
+}
+
+DynamicScale ScaleOfImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
+                          float* partials) {
+  const bool is_known = context.in_range != nullptr && context.in_range->is_known;
+  const KeptRange range = is_known ? *context.in_range : MeasureRange(context, in, n, partials);
+  return MakeDynamicScale(range.least, range.most, symmetric);
 }
 
 void QuantizeValues(const RunContext& context, const float* in, int64_t n, const DynamicScale& q,
@@ -87,12 +116,29 @@ void QuantizeValues(const RunContext& context, const float* in, int64_t n, const
   context.cpu->integer->quantize(in, n, 1.0f / q.scale, q.zero_point, symmetric ? -127 : -128, out);
 }
 
-DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
-                           float* partials, int8_t* out) {
+void QuantizeChannels(const RunContext& context, const float* in, int64_t pixels, int64_t channels,
+                      const ChannelRange& range, const DynamicScale& q, bool symmetric,
+                      int8_t* out) {
+  for (int64_t i = range.begin; i < pixels * channels; i += channels) {
+    QuantizeValues(context, in + i, range.end - range.begin, q, symmetric, out + i);
+  }
+}
+
+DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t pixels,
+                           int64_t channels, bool symmetric, float* partials, int8_t* out) {
+  const int64_t n = pixels * channels, parts = ChannelParts(pixels, channels);
   const DynamicScale q = ScaleOfImage(context, in, n, symmetric, partials);
+  if (parts > 1) {
+    context.pool->ParallelFor(parts, [&](int64_t part, int) {
+      QuantizeChannels(context, in, pixels, channels, PartOfChannels(part, parts, channels), q,
+                       symmetric, out);
+    });
+    return q;
+  }
   context.pool->ParallelFor(DynamicChunks(n), [&](int64_t chunk, int) {
-    const int64_t first = chunk * kChunk;
-    QuantizeValues(context, in + first, std::min(kChunk, n - first), q, symmetric, out + first);
+    int64_t first = 0;
+    const int64_t size = ChunkOf(chunk, n, &first);
+    QuantizeValues(context, in + first, size, q, symmetric, out + first);
   });
   return q;
 }

@@ -17,6 +17,21 @@ constexpr int64_t kMinColumnsWhenMade = 128;
 constexpr int64_t kEnoughPanels = 8, kMostOnce = 128;
 constexpr double kBlocksOnce = 4.0;
 
+// Whole tiles of about `rows` rows.
+void SetRows(int64_t tile_rows, int64_t m, int64_t rows, GemmCut* cut) {
+  cut->row_blocks = CeilDiv(m, std::min(m, rows));
+  const int64_t even = CeilDiv(m, cut->row_blocks);
+  cut->rows = std::max<int64_t>(1, (even + tile_rows / 2) / tile_rows) * tile_rows;
+  cut->row_blocks = CeilDiv(m, cut->rows);
+  cut->most_rows = cut->rows;
+  // The last block takes a few rows more rather than read all panels for these alone.
+  const int64_t left = m - (cut->row_blocks - 1) * cut->rows;
+  if (cut->row_blocks > 1 && kLeftShare * left <= cut->rows) {
+    --cut->row_blocks;
+    cut->most_rows += left;
+  }
+}
+
 // Panel `index` of those of all groups; `data`, or the same as `half`, is that of group 0.
 void PackPanel(const PackedWeights& w, const float* data, const uint16_t* half, int64_t index,
                float* packed) {
@@ -149,17 +164,7 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
                             static_cast<double>(m) * static_cast<double>(depth) <=
                                 kBlocksOnce * static_cast<double>(tiles.block_values);
   if (reads_w_once) rows = m;
-  cut.row_blocks = CeilDiv(m, std::min(m, rows));
-  const int64_t even = CeilDiv(m, cut.row_blocks);
-  cut.rows = std::max<int64_t>(1, (even + tiles.rows / 2) / tiles.rows) * tiles.rows;
-  cut.row_blocks = CeilDiv(m, cut.rows);
-  cut.most_rows = cut.rows;
-  // The last block takes a few rows more rather than read all panels for these alone.
-  const int64_t left = m - (cut.row_blocks - 1) * cut.rows;
-  if (cut.row_blocks > 1 && kLeftShare * left <= cut.rows) {
-    --cut.row_blocks;
-    cut.most_rows += left;
-  }
+  SetRows(tiles.rows, m, rows, &cut);
   // Columns: panels until the task has its work.
   const double panel_work = static_cast<double>(std::min(m, cut.rows)) * output_work * columns;
   double panels = task_work / panel_work;
@@ -172,6 +177,14 @@ GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool
                    ? total_panels
                    : std::max<int64_t>(1, static_cast<int64_t>(panels));
   cut.panel_blocks = CeilDiv(total_panels, cut.panels);
+  return cut;
+}
+
+GemmCut CutByRows(const GemmTiles& tiles, int64_t m, int64_t rows) {
+  GemmCut cut;
+  cut.total_panels = cut.panels = tiles.total_panels;
+  cut.panel_blocks = 1;
+  SetRows(tiles.rows, m, rows, &cut);
   return cut;
 }
 

@@ -96,6 +96,8 @@ struct GemmTiles {
   int64_t output_work = 0;  // what an element of C costs beside its k products, in multiply-adds
 };
 GemmCut CutProduct(const GemmTiles& tiles, int64_t m, int64_t n, int64_t k, bool a_is_made);
+// Blocks of some `rows` rows, each with all panels.
+GemmCut CutByRows(const GemmTiles& tiles, int64_t m, int64_t rows);
 // GemmTask::work of every thread, in the operator's scratch memory. Products of float32 need none.
 struct GemmWork {
   size_t offset = 0, block = 0;  // block 0: none

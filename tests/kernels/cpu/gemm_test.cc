@@ -436,5 +436,24 @@ TEST_CASE("gemm: no task reads all panels for a few rows that are left over", "[
   CHECK(cut.row_blocks == 4);
 }
 
+TEST_CASE("gemm: a cut by rows has all rows and panels once", "[ops]") {
+  const GemmTiles tiles = {16, 12, 0, 0, 0};
+  for (int64_t m = 1; m < 900; ++m) {
+    const GemmCut cut = CutByRows(tiles, m, 48);
+    INFO(m << " rows in " << cut.row_blocks << " blocks of " << cut.rows);
+    REQUIRE(cut.panel_blocks == 1);
+    REQUIRE(cut.panels == 12);
+    int64_t next = 0;
+    for (int64_t i = 0; i < cut.n_tasks(); ++i) {
+      int64_t first = 0;
+      const int64_t rows = cut.RowsOf(i, m, &first);
+      REQUIRE(first == next);
+      REQUIRE(rows <= cut.most_rows);
+      next = first + rows;
+    }
+    REQUIRE(next == m);
+  }
+}
+
 }  // namespace test
 }  // namespace topwork

@@ -149,6 +149,31 @@ TEST_CASE("dynamic range: a range that the writer keeps is the one that a reader
   CheckChain(Chain(1, 3, 130, kLinks));
 }
 
+// Threads take channels of these, and halves of the channels of a few rows.
+const std::vector<Link> kWideLinks = {
+    {kConv, 600},         {kDepthwise, 600, 3, Activation::kRelu6},
+    {kConv, 40},          {kConv, 200, 1, Activation::kRelu6},
+    {kDepthwise, 200, 5}, {kConv, 30}};
+
+TEST_CASE("dynamic range: parts of the channels give the whole image", "[ops]") {
+  CheckChain(Chain(1, 7, 33, kWideLinks));
+  CheckChain(Chain(1, 14, 16, kWideLinks));
+  for (const int64_t channels : {64, 100, 128, 600, 960}) {
+    for (const int64_t parts : {1, 2, 8}) {
+      if (channels < parts * kChannelBlock) continue;
+      int64_t next = 0;
+      for (int64_t i = 0; i < parts; ++i) {
+        const ChannelRange part = PartOfChannels(i, parts, channels);
+        CHECK(part.begin == next);
+        CHECK(part.begin % kChannelBlock == 0);
+        CHECK(part.end - part.begin >= kChannelBlock);
+        next = part.end;
+      }
+      CHECK(next == channels);
+    }
+  }
+}
+
 TEST_CASE("dynamic range: each image of a batch has a scale of its own", "[ops]") {
   CheckChain(Chain(2, 5, 9, kLinks));
 }
@@ -210,6 +235,30 @@ TEST_CASE("dynamic range: a sum becomes part of the convolution, with the same b
   }
 }
 
+// The chain's answer in bands, which leave so many steps, is the one without them.
+void CheckBands(const Chain& chain, const std::vector<float>& x, size_t n_steps) {
+  std::vector<std::vector<float>> answers;
+  for (const BandRows rows : {BandRows{0, 0}, BandRows{3, 1}, BandRows{7, 2}}) {
+    for (const int n_threads : {1, 3}) {
+      SessionOptions options;
+      options.n_threads = n_threads;
+      options.band_rows = rows;
+      auto session = Session::Create(chain.Open(0, chain.n_links()), options);
+      REQUIRE(session.status().ToString() == "OK");
+      CHECK(session.value()->plan().steps.size() == (rows.strip > 0 ? n_steps : 5));
+      // An earlier run has another range.
+      for (const float factor : {3.0f, 1.0f}) {
+        float* in = session.value()->input(0).as<float>();
+        for (size_t i = 0; i < x.size(); ++i) in[i] = factor * x[i];
+        REQUIRE(session.value()->Run().ToString() == "OK");
+      }
+      const TensorView& y = session.value()->output(0);
+      answers.push_back({y.as<float>(), y.as<float>() + y.shape.NumElements()});
+      CHECK(answers.back() == answers.front());
+    }
+  }
+}
+
 TEST_CASE("dynamic range: rows in bands keep the range of all strips", "[ops]") {
   // The last strips hold the least values.
   const Chain chain(1, 24, 8,
@@ -222,23 +271,22 @@ TEST_CASE("dynamic range: rows in bands keep the range of all strips", "[ops]") 
   for (size_t i = 0; i < x.size(); ++i) {
     x[i] *= 2.0f - 1.9f * static_cast<float>(i) / static_cast<float>(x.size());
   }
-  std::vector<std::vector<float>> answers;
-  for (const BandRows rows : {BandRows{0, 0}, BandRows{3, 1}, BandRows{7, 2}}) {
-    for (const int n_threads : {1, 3}) {
-      SessionOptions options;
-      options.n_threads = n_threads;
-      options.band_rows = rows;
-      auto session = Session::Create(chain.Open(0, chain.n_links()), options);
-      REQUIRE(session.status().ToString() == "OK");
-      const bool has_bands = session.value()->plan().steps.size() < 5;
-      CHECK(has_bands == (rows.strip > 0));
-      std::copy(x.begin(), x.end(), session.value()->input(0).as<float>());
-      REQUIRE(session.value()->Run().ToString() == "OK");
-      const TensorView& y = session.value()->output(0);
-      answers.push_back({y.as<float>(), y.as<float>() + y.shape.NumElements()});
-      CHECK(answers.back() == answers.front());
-    }
-  }
+  CheckBands(chain, x, 3);
+}
+
+TEST_CASE("dynamic range: a chain in bands begins with an operator that quantizes", "[ops]") {
+  const std::vector<Link> links = {{kConv, 32, 1, Activation::kRelu6},
+                                   {kDepthwise, 32, 3, Activation::kRelu6, true},
+                                   {kConv, 40},
+                                   {kDepthwise, 40, 5, Activation::kNone, true},
+                                   {kConv, 9}};
+  const Chain chain(1, 24, 8, links);
+  std::vector<float> x = test::RandomFloats(chain.n_inputs(), 8);
+  x[x.size() - 3] = 4.0f;  // beyond what the first bands see
+  CheckBands(chain, x, 3);
+  // The images of a batch have scales of their own: there the operator stands alone.
+  const Chain two(2, 24, 8, links);
+  CheckBands(two, test::RandomFloats(two.n_inputs(), 8), 5);
 }
 
 }  // namespace dynamic_range_test
