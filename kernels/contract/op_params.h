@@ -40,7 +40,9 @@ struct OpParams {
   int32_t depth_multiplier = 1;
   bool fused_residual = false;  // input 3 is added before the activation (set by fusion only)
   bool fused_product = false;   // LOGISTIC: the input times that (set by fusion only)
-  bool fused_table = false;     // QUANTIZE of bytes: input 1 is the answers (set by fusion only)
+  // Bytes become what a table of 256 answers says: QUANTIZE's, input 1, and convolutions' results,
+  // input 3, which has the scale that results are rounded with (set by fusion only).
+  bool fused_table = false;
 
   // Axes and reductions.
   int32_t axis = 0;

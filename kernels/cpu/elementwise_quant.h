@@ -53,11 +53,16 @@ struct RequantizeParams {
 // some processors of the set "avx512" lack). Set before any table of loops is given out.
 extern bool looks_up_halves;
 
+// `rows` times n bytes, so far apart in x and in y.
+struct ByteRows {
+  int64_t n = 0, rows = 1, x_step = 0, y_step = 0;
+};
+
 struct QuantElementwiseKernels {
   QuantBinaryFunction binary[kNumQuantBinaryFns][kNumQuantTypes];
 
-  // y = table[x]; the bytes of x are taken as unsigned.
-  void (*lookup)(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table);
+  // y = table[x]; the bytes of x are taken as unsigned. x and y may be the same.
+  void (*lookup)(const uint8_t* x, uint8_t* y, const ByteRows& rows, const uint8_t* table);
   void (*requantize_i16_i8)(const int16_t* x, int8_t* y, int64_t n, const RequantizeParams& p);
   void (*requantize_i16_i16)(const int16_t* x, int16_t* y, int64_t n, const RequantizeParams& p);
   void (*requantize_i16_i32)(const int16_t* x, int32_t* y, int64_t n, const RequantizeParams& p);

@@ -373,17 +373,22 @@ void MulInt16(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
 constexpr int64_t kLeastLookup = 64;  // fewer bytes are not worth loading the table
 
 // What vectors leave is done by four loads at a time, which keeps the processor's load ports busy.
-void Lookup(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table) {
-  int64_t i = n < kLeastLookup ? 0 : LookupVectors(x, y, n, table);
-  for (; i + 4 <= n; i += 4) {
-    const uint8_t y0 = table[x[i]], y1 = table[x[i + 1]];
-    const uint8_t y2 = table[x[i + 2]], y3 = table[x[i + 3]];
-    y[i] = y0;
-    y[i + 1] = y1;
-    y[i + 2] = y2;
-    y[i + 3] = y3;
+void Lookup(const uint8_t* x, uint8_t* y, const ByteRows& rows, const uint8_t* table) {
+  const int64_t n = rows.n;
+  const int64_t done = n * rows.rows < kLeastLookup ? 0 : LookupVectors(x, y, rows, table);
+  if (done == n) return;
+  for (int64_t row = 0; row < rows.rows; ++row, x += rows.x_step, y += rows.y_step) {
+    int64_t i = done;
+    for (; i + 4 <= n; i += 4) {
+      const uint8_t y0 = table[x[i]], y1 = table[x[i + 1]];
+      const uint8_t y2 = table[x[i + 2]], y3 = table[x[i + 3]];
+      y[i] = y0;
+      y[i + 1] = y1;
+      y[i + 2] = y2;
+      y[i + 3] = y3;
+    }
+    for (; i < n; ++i) y[i] = table[x[i]];
   }
-  for (; i < n; ++i) y[i] = table[x[i]];
 }
 
 template <typename From, typename To>

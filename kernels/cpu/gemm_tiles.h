@@ -17,8 +17,6 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-int64_t FirstColumn(int64_t n, int64_t index) { return PanelAt(n, index).vector * kColumns; }
-
 // acc += A * W over `depth` words of every row; returns where W goes on. T is what W's words are
 // stored as.
 template <class T, int kM, int kN>

@@ -144,6 +144,7 @@ struct IntegerGemm {
   int rows;         // of a register tile
   int max_columns;  // of the widest panel
   int64_t (*n_panels)(int64_t n);
+  int64_t (*first_column)(int64_t n, int64_t index);  // as GemmKernels has it
   size_t (*packed_bytes)(int64_t n, int64_t runs, int64_t run_k);
   void (*pack)(const IntegerWeights& weights, int64_t panel_begin, int64_t panel_end, void* packed);
   // The sums of W's rows (of the signed values as packed), n_panels-padded, inside `packed`.

@@ -170,6 +170,7 @@ const IntegerGemm kIntegerBytes = {"gemm i8 avx512",  // packed as there
                                    kTileRows,
                                    kMaxVectors* kLanes,
                                    NPanels,
+                                   FirstColumn,
                                    PackedBytes,
                                    Pack,
                                    Sums,

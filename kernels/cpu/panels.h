@@ -87,6 +87,10 @@ Panel PanelAt(int64_t n, int64_t index) {
   return panel;
 }
 
+[[maybe_unused]] int64_t FirstColumn(int64_t n, int64_t index) {
+  return PanelAt(n, index).vector * kColumns;
+}
+
 }  // namespace
 }  // namespace TW_ISA
 }  // namespace topwork

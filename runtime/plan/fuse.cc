@@ -46,18 +46,6 @@ class Fuser {
     return producer;
   }
 
-  // `producer` now makes what op i made; op i is gone.
-  void Absorb(int producer, size_t i, const std::string& what) {
-    WorkOp& kept = graph_.ops[static_cast<size_t>(producer)];
-    WorkOp& gone = graph_.ops[i];
-    kept.op.outputs = gone.op.outputs;
-    kept.fused += (kept.fused.empty() ? "" : ", ") + what;
-    if (!gone.fused.empty()) kept.fused += ", " + gone.fused;
-    kept.pinned = kept.pinned || gone.pinned;
-    kept.pinned_to_float32 = kept.pinned_to_float32 || gone.pinned_to_float32;
-    gone.dead = true;
-  }
-
   // CONV_2D with as many groups as channels is DEPTHWISE_CONV_2D, whose loops are made for it.
   Status GroupsToDepthwise(size_t i) {
     const Op& op = graph_.ops[i].op;
@@ -112,7 +100,7 @@ class Fuser {
       return;
     if (OpAt(producer).params.activation != Activation::kNone) return;
     OpAt(producer).params.activation = activation;
-    Absorb(producer, i, op.name());
+    graph_.Absorb(producer, i, op.name());
   }
 
   // PAD with zeros of height and width only, before a convolution without padding of its own.
@@ -198,7 +186,7 @@ class Fuser {
     }
     TW_RETURN_IF_ERROR(scales ? Scale(producer, values) : Shift(producer, values));
     OpAt(producer).params.activation = op.params.activation;
-    Absorb(producer, i, op.name());
+    graph_.Absorb(producer, i, op.name());
     return Status::Ok();
   }
 
@@ -295,7 +283,7 @@ class Fuser {
     conv.inputs[3] = residual;
     conv.params.fused_residual = true;
     conv.params.activation = op.params.activation;
-    Absorb(best, i, "ADD");
+    graph_.Absorb(best, i, "ADD");
   }
 
   // x * f(x): the product becomes part of f, which is LOGISTIC.
@@ -310,7 +298,7 @@ class Fuser {
         continue;
       }
       OpAt(producer).params.fused_product = true;
-      return Absorb(producer, i, op.name());
+      return graph_.Absorb(producer, i, op.name());
     }
   }
 

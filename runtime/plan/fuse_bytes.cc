@@ -1,7 +1,7 @@
 // Functions of bytes: operators that compute element by element, from one tensor of bytes and from
 // constants, are together a function of a byte, for example x * sigmoid(x). The last of them becomes
 // a QUANTIZE with a table of the 256 answers. Folding makes the table: the operators run on all
-// bytes.
+// bytes. Where a convolution makes the one tensor, and nobody else reads it, it looks its results up.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -31,6 +31,8 @@ class ByteFuser {
       maker_[made] = static_cast<int>(i);
       if (IsByte(static_cast<int>(made))) TW_RETURN_IF_ERROR(MakeTable(i));
     }
+    RemoveDeadOps(&graph_);
+    for (size_t i = 0; i < graph_.first_deferred; ++i) FuseTable(i);
     return Status::Ok();
   }
 
@@ -76,8 +78,8 @@ class ByteFuser {
     if (quantize == nullptr) return Status::Ok();  // left out of this build
     std::set<size_t> ops;
     Collect(last.op.outputs[0], &ops);
-    if (ops.size() < 2) return Status::Ok();
     const int root = root_[static_cast<size_t>(last.op.outputs[0])];
+    if (ops.size() < 2 && Taker(root, last.op.outputs[0]) < 0) return Status::Ok();
     TW_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> answers, AnswersOf(root, ops));
     if (answers == nullptr) return Status::Ok();
     std::string names;
@@ -129,6 +131,34 @@ class ByteFuser {
     const bool is_known = status.ok() && all.views[result].data != nullptr &&
                           all.views[result].shape.NumElements() == kBytes;
     return is_known ? answers : std::shared_ptr<Buffer>();
+  }
+
+  // The op that makes `root` and can make `result` instead, a function of it; −1: there is none.
+  int Taker(int root, int result) const {
+    const int maker = graph_.Producer(root);
+    if (maker < 0 || graph_.CountUses(root) != 1) return -1;
+    const Op& op = graph_.ops[static_cast<size_t>(maker)].op;
+    const bool takes = op.def != nullptr && op.def->fuses_table && !op.params.fused_table &&
+                       op.inputs.size() <= 3 && !TouchesState(graph_, op) &&
+                       View(op.inputs[0]).dtype == View(root).dtype &&
+                       View(result).dtype == View(root).dtype;
+    return takes ? maker : -1;
+  }
+
+  // Makes op i, a table, part of the op before it.
+  void FuseTable(size_t i) {
+    const Op& op = graph_.ops[i].op;
+    if (op.code != OpCode::kQuantize || !op.params.fused_table) return;
+    const int root = op.inputs[0], maker = Taker(root, op.outputs[0]);
+    if (maker < 0) return;
+    const size_t table = static_cast<size_t>(op.inputs[1]);
+    graph_.values[table].quantization = graph_.values[static_cast<size_t>(root)].quantization;
+    graph_.views[table].quantization = View(root).quantization;
+    Op& kept = graph_.ops[static_cast<size_t>(maker)].op;
+    kept.inputs.resize(4, -1);
+    kept.inputs[3] = op.inputs[1];
+    kept.params.fused_table = true;
+    graph_.Absorb(maker, i, "");
   }
 
   WorkGraph& graph_;

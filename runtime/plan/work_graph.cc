@@ -80,6 +80,18 @@ int WorkGraph::Producer(int v) const {
   return -1;
 }
 
+void WorkGraph::Absorb(int producer, size_t i, const std::string& what) {
+  WorkOp& kept = ops[static_cast<size_t>(producer)];
+  WorkOp& gone = ops[i];
+  kept.op.outputs = gone.op.outputs;
+  for (const std::string& name : {what, gone.fused}) {
+    if (!name.empty()) kept.fused += (kept.fused.empty() ? "" : ", ") + name;
+  }
+  kept.pinned = kept.pinned || gone.pinned;
+  kept.pinned_to_float32 = kept.pinned_to_float32 || gone.pinned_to_float32;
+  gone.dead = true;
+}
+
 std::string WorkGraph::Where(const Op& op) const {
   const int v = op.outputs.empty() ? -1 : op.outputs[0];
   const std::string output = v < 0 ? "" : values[static_cast<size_t>(v)].name;

@@ -79,6 +79,8 @@ struct WorkGraph {
   int CountUses(int v) const;
   // Position of the live op that makes v; −1 for inputs and constants.
   int Producer(int v) const;
+  // Op `producer` now makes what op i made, which was `what` to the plan's reader; op i is gone.
+  void Absorb(int producer, size_t i, const std::string& what);
   std::string Where(const Op& op) const;
 };
 

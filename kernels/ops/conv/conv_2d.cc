@@ -329,6 +329,7 @@ constexpr OpDef kOps[] = {
         .Head(HeadRole::kDense)
         .FusesResidual()
         .AddsToDynamic()
+        .FusesTable()
         .FusesActivation()
         .Inputs(2)
         .CountsAxes(),

@@ -176,6 +176,7 @@ constexpr OpDef kOps[] = {
         .Work(WorkRule::kDepthwise)
         .Bands(BandRule::kWindow)
         .FusesResidual()
+        .FusesTable()
         .FusesActivation()
         .Inputs(2)
         .CountsAxes()

@@ -290,6 +290,8 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
   const int64_t size = s.arithmetic == Arithmetic::kBytes          ? 1
                        : s.arithmetic == Arithmetic::kDynamicRange ? 4
                                                                    : 2;
+  const uint8_t* const table = FusedTable(context);
+  const int64_t channels = s.parts == 1 ? s.channels : rows.channel_end - rows.channel_begin;
   for (int64_t i = first; i < end; i += rows.rows) {
     rows.image = images + i / s.out_h * image_bytes;
     rows.out_y = i % s.out_h;
@@ -298,6 +300,10 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
     rows.out = wide_row != nullptr ? static_cast<void*>(wide_row) : out;
     const IntegerKernels& integer = *context.cpu->integer;
     (s.by_bytes ? integer.depthwise_bytes : integer.depthwise_rows)(s.shape, rows);
+    if (table != nullptr) {
+      LookUpRows(context, table, rows.rows * s.shape.out_w, channels, s.channels,
+                 out + rows.channel_begin);
+    }
     if (wide_row == nullptr) continue;
     const void* bias = context.input_data<void>(2);
     for (int64_t k = 0; k < out_row; ++k) {

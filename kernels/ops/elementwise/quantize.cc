@@ -145,7 +145,7 @@ void RunBytes(const RunContext& context, int64_t begin, int64_t end) {
   uint8_t bytes[256];
   for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(table[i]);
   context.cpu->elementwise->quantized->lookup(x + begin, context.output_data<uint8_t>(0) + begin,
-                                              end - begin, bytes);
+                                              {end - begin}, bytes);
 }
 
 void RunWide(const RunContext& context, int64_t begin, int64_t end) {

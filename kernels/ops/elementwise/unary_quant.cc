@@ -33,7 +33,7 @@ void RunTable(const RunContext& context, const uint8_t* table) {
   const auto lookup = context.cpu->elementwise->quantized->lookup;
   ParallelRows(
       context.pool, context.out(0).shape.NumElements(), 1,
-      [&](int64_t begin, int64_t end) { lookup(x + begin, y + begin, end - begin, table); });
+      [&](int64_t begin, int64_t end) { lookup(x + begin, y + begin, {end - begin}, table); });
 }
 
 // TFLite's 513 points. Each is moved by half of the error that a straight line makes in the middle

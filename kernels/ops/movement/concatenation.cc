@@ -86,14 +86,12 @@ Status RunConcatenation(const RunContext& context) {
   const RescaledState& state = context.get_state<RescaledState>();
   const auto lookup = context.cpu->elementwise->quantized->lookup;
   ParallelRows(context.pool, state.n_rows, state.whole_bytes, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      uint8_t* to = context.output_data<uint8_t>(0) + row * state.whole_bytes;
-      for (size_t k = 0; k < state.pieces.size(); ++k) {
-        const RescaledState::Piece& piece = state.pieces[k];
-        lookup(context.input_data<uint8_t>(static_cast<int>(k)) + row * piece.row_bytes, to,
-               piece.row_bytes, piece.table);
-        to += piece.row_bytes;
-      }
+    uint8_t* to = context.output_data<uint8_t>(0) + begin * state.whole_bytes;
+    for (size_t k = 0; k < state.pieces.size(); ++k) {
+      const RescaledState::Piece& piece = state.pieces[k];
+      lookup(context.input_data<uint8_t>(static_cast<int>(k)) + begin * piece.row_bytes, to,
+             {piece.row_bytes, end - begin, piece.row_bytes, state.whole_bytes}, piece.table);
+      to += piece.row_bytes;
     }
   });
   return Status::Ok();

@@ -88,7 +88,7 @@ Status CheckDynamicWeights(const PrepareContext& context, int channel_axis,
 Status CheckArithmetic(const PrepareContext& context, int channel_axis, Arithmetic* arithmetic,
                        bool is_fully_connected) {
   const bool residual = context.params().fused_residual;
-  TW_RETURN_IF_ERROR(context.CheckInputs(2, residual ? 4 : 3));
+  TW_RETURN_IF_ERROR(context.CheckInputs(2, residual || context.params().fused_table ? 4 : 3));
   TW_RETURN_IF_ERROR(context.CheckOutputs(1));
   *arithmetic = Arithmetic::kFloat;
   TW_RETURN_IF_ERROR(

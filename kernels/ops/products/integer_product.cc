@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/elementwise_quant.h"
 #include "runtime/tensor/packed.h"
 
 namespace topwork {
@@ -155,8 +157,9 @@ struct Whole {
   const ProductRun* run;
   const uint8_t* packed;
   Requantizer::Int16Run int16;
-  const int32_t* bias;  // kBytes: corrected
-  bool small;           // see ColumnFactors
+  const int32_t* bias;   // kBytes: corrected
+  const uint8_t* table;  // kBytes, or null
+  bool small;            // see ColumnFactors
 };
 
 // Where the results of the task go, and how they are made of its sums.
@@ -190,6 +193,15 @@ void SetOutput(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
   task->epilogue = IntegerEpilogue::kBytes;
   task->c = static_cast<uint8_t*>(whole.run->c) + at;
   task->bias = whole.bias + padded;
+}
+
+// The task's results have been rounded.
+void LookUp(const Whole& whole, const IntegerTask& task) {
+  const IntegerGemm& gemm = *whole.p->gemm;
+  const int64_t begin = gemm.first_column(task.n, task.panel_begin);
+  const int64_t end = std::min(task.n, gemm.first_column(task.n, task.panel_end));
+  LookUpRows(*whole.context, whole.table, task.m, end - begin, task.ldc,
+             static_cast<uint8_t*>(task.c) + begin);
 }
 
 void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offsets) {
@@ -235,6 +247,7 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
     task.row_term = terms;
   }
   p.gemm->run(task);
+  if (whole.table != nullptr) LookUp(whole, task);
 }
 
 Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerProduct* p) {
@@ -295,6 +308,12 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
   return p->arithmetic == Arithmetic::kBytes ? PlanBias(*context, scratch, p) : Status::Ok();
 }
 
+void LookUpRows(const RunContext& context, const uint8_t* table, int64_t rows, int64_t n,
+                int64_t step, uint8_t* bytes) {
+  const ByteRows all = n == step ? ByteRows{rows * n} : ByteRows{n, rows, step, step};
+  context.cpu->elementwise->quantized->lookup(bytes, bytes, all, table);
+}
+
 void BeginIntegerProduct(const RunContext& context, const IntegerProduct& p) {
   if (p.packed == nullptr) {
     const int64_t panels = p.gemm->n_panels(p.n);
@@ -318,6 +337,7 @@ void RunIntegerProduct(const RunContext& context, const IntegerProduct& p, const
                        PackedOf(context, p),
                        {&p.requantizer, context.input_data<void>(2), 0},
                        bias,
+                       FusedTable(context),
                        p.small && (p.constant_bias || SumsAreSmall(p, bias))};
   context.pool->ParallelFor(p.groups * p.cut.n_tasks(), [&](int64_t index, int thread) {
     RunTask(whole, index, thread, row_offsets);

@@ -83,6 +83,14 @@ inline size_t ValueSize(const IntegerProduct& product) { return product.gemm->by
 // are set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* product);
 
+// What becomes of bytes once they are rounded (OpParams::fused_table); null: nothing.
+inline const uint8_t* FusedTable(const RunContext& context) {
+  return context.params->fused_table ? context.input_data<uint8_t>(3) : nullptr;
+}
+// Looks up `rows` times `n` bytes, which lie `step` bytes apart, in their place.
+void LookUpRows(const RunContext& context, const uint8_t* table, int64_t rows, int64_t n,
+                int64_t step, uint8_t* bytes);
+
 // Where rows [first, first + n) of A begin, in bytes.
 using RowOffsets = FunctionRef<void(int64_t first, int64_t n, int64_t* out)>;
 

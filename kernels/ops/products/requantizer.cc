@@ -35,9 +35,15 @@ void FinishInt16Rows(const IntegerTask& task, const int64_t* sums, int64_t strid
 
 }  // namespace
 
+TensorView RoundedOutput(const PrepareContext& context) {
+  TensorView view = context.output(0);
+  if (context.params().fused_table) view.quantization = context.input(3)->quantization;
+  return view;
+}
+
 double OutputFactor(const PrepareContext& context, size_t channel, const ProductInputs& inputs) {
   return OutputFactor(*context.input(inputs.data), *context.input(inputs.weights),
-                      context.output(0), channel);
+                      RoundedOutput(context), channel);
 }
 
 double OutputFactor(const TensorView& data, const TensorView& weights_view,
@@ -135,10 +141,11 @@ Status Requantizer::PlanBytesFactors(const PrepareContext& context, const Channe
   for (std::vector<int32_t>* part : {&mantissas_, &lefts_, &rights_}) RepeatChannels(layout, part);
   RepeatChannels(layout, &reals_);
   FindSmallFactors();
+  const TensorView output = RoundedOutput(context);
   QuantizedRange range;
   TW_RETURN_IF_ERROR(
-      QuantizedActivationRange(context, context.output(0), context.params().activation, &range));
-  SetRange(context.output(0), range);
+      QuantizedActivationRange(context, output, context.params().activation, &range));
+  SetRange(output, range);
   return Status::Ok();
 }
 

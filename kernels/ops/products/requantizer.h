@@ -28,6 +28,9 @@ struct ProductInputs {
   int data = 0, weights = 1, bias = 2;
 };
 
+// What sums become when they are rounded: output 0, or what a fused table takes.
+TensorView RoundedOutput(const PrepareContext& context);
+
 // in_scale * weight_scale[channel] / out_scale.
 double OutputFactor(const PrepareContext& context, size_t channel,
                     const ProductInputs& inputs = {});

@@ -316,10 +316,29 @@ int WrongLookups(const QuantElementwiseKernels& kernels) {
   int n_wrong = 0;
   for (size_t n = 0; n < kBytes; n += n < 300 ? 1 : 61) {
     std::vector<uint8_t> y(n + 1, 77), in_place(x.begin(), x.begin() + static_cast<int64_t>(n));
-    kernels.lookup(x.data(), y.data(), static_cast<int64_t>(n), table.data());
-    kernels.lookup(in_place.data(), in_place.data(), static_cast<int64_t>(n), table.data());
+    kernels.lookup(x.data(), y.data(), {static_cast<int64_t>(n)}, table.data());
+    kernels.lookup(in_place.data(), in_place.data(), {static_cast<int64_t>(n)}, table.data());
     for (size_t i = 0; i < n; ++i) n_wrong += y[i] != table[x[i]] || in_place[i] != table[x[i]];
     n_wrong += y.back() != 77;
+  }
+  return n_wrong;
+}
+
+// Of rows with something between them.
+int WrongRowLookups(const QuantElementwiseKernels& kernels) {
+  const std::vector<uint8_t> table = Numbers<uint8_t>(256, 7);
+  int n_wrong = 0;
+  for (size_t n = 1; n < 150; n += 7) {
+    const size_t rows = 5, x_step = n + 3, y_step = n + 9;
+    const std::vector<uint8_t> x = Numbers<uint8_t>(rows * x_step, 8);
+    std::vector<uint8_t> y(rows * y_step, 77);
+    const ByteRows shape = {static_cast<int64_t>(n), static_cast<int64_t>(rows),
+                            static_cast<int64_t>(x_step), static_cast<int64_t>(y_step)};
+    kernels.lookup(x.data(), y.data(), shape, table.data());
+    for (size_t i = 0; i < y.size(); ++i) {
+      const size_t row = i / y_step, at = i % y_step;
+      n_wrong += y[i] != (at < n ? table[x[row * x_step + at]] : 77);
+    }
   }
   return n_wrong;
 }
@@ -327,6 +346,7 @@ int WrongLookups(const QuantElementwiseKernels& kernels) {
 TEST_CASE("quantized loops: tables looked up by any number of bytes", "[ops][quant][sets]") {
   OnEveryTable([](const QuantElementwiseKernels& kernels) {
     CHECK(WrongLookups(kernels) == 0);
+    CHECK(WrongRowLookups(kernels) == 0);
     const bool kept = looks_up_halves;
     looks_up_halves = false;  // as on other processors of the set
     CHECK(WrongLookups(kernels) == 0);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/runtime/plan/fused_of.h"
+#include "tests/support/cpu_tables.h"
 
 namespace topwork {
 namespace test {
@@ -70,6 +71,110 @@ TEST_CASE("fuse: what reads two tensors, or many constants, is no function of a 
   const int sum = spec.Op(OpCode::kAdd, {spec.Logistic(x), many}, 0.04f, 0);
   spec.main().outputs = {product, sum};
   CHECK(Fused(spec) == std::vector<std::string>(4));
+}
+
+// A convolution of [batch, size, size, inputs], or a depthwise one where outputs is 0.
+struct Layer {
+  int batch, size, inputs, outputs, taps;
+  Activation activation = Activation::kNone;
+};
+
+// What it makes, with scales of its own.
+int AddLayer(const Layer& layer, int x, Spec* spec) {
+  const bool depthwise = layer.outputs == 0;
+  const int channels = depthwise ? layer.inputs : layer.outputs;
+  const std::vector<int32_t> shape = {depthwise ? 1 : channels, layer.taps, layer.taps,
+                                      layer.inputs};
+  Bytes weights(static_cast<size_t>(shape[0] * shape[1] * shape[2] * shape[3]));
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<uint8_t>(i * 41 + i / 7);
+  const int w = spec->Scaled(spec->AddConstant("w", spec->type, shape, weights), 0.01f, spec->zero);
+  const int y = spec->Scaled(
+      spec->AddTensor("y", spec->type, {layer.batch, layer.size, layer.size, channels}), 0.2f,
+      spec->zero + 5);
+  OptionsSpec options(depthwise ? kDepthwiseConv2dOptions : kConv2dOptions);
+  options.Int(1, 1).Int(2, 1);
+  if (depthwise) options.Int(3, 1);
+  options.Byte(depthwise ? 4 : 3, static_cast<int8_t>(layer.activation));
+  spec->AddOp(depthwise ? OpCode::kDepthwiseConv2d : OpCode::kConv2d, {x, w}, {y}, options);
+  return y;
+}
+
+// The function of a byte that follows: "HARD_SWISH", or the product with the LOGISTIC.
+int AddFunction(bool swish, int x, Spec* spec) {
+  const std::vector<int32_t> shape = spec->main().tensors[static_cast<size_t>(x)].shape;
+  const auto make = [&](float scale, int64_t zero) {
+    return spec->Scaled(spec->AddTensor("f", spec->type, shape), scale, zero);
+  };
+  if (!swish) {
+    const int y = make(0.1f, spec->zero - 3);
+    spec->AddOp(OpCode::kHardSwish, {x}, {y});
+    return y;
+  }
+  const int sigmoid = make(1.0f / 256.0f, spec->zero - 128), y = make(0.15f, spec->zero - 50);
+  spec->AddOp(OpCode::kLogistic, {x}, {sigmoid});
+  spec->AddOp(OpCode::kMul, {sigmoid, x}, {y}, OptionsSpec(kMulOptions));
+  return y;
+}
+
+std::vector<std::string> FusedLayer(const Layer& layer, const Spec& spec, const CpuKernels* cpu,
+                                    int n_threads) {
+  SessionOptions options;
+  options.cpu = cpu;
+  options.n_threads = n_threads;
+  return FusedOf<uint8_t>(
+      spec,
+      [&](int) {
+        std::vector<uint8_t> x(
+            static_cast<size_t>(layer.batch * layer.size * layer.size * layer.inputs));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 89 + i / 11);
+        return x;
+      },
+      options);
+}
+
+void CheckLayer(const Layer& layer, DType type, const CpuKernels* cpu) {
+  for (const bool swish : {false, true}) {
+    Spec spec(type);
+    const int x =
+        spec.Scaled(spec.AddInput("x", type, {layer.batch, layer.size, layer.size, layer.inputs}),
+                    0.05f, spec.zero + 2);
+    spec.main().outputs = {AddFunction(swish, AddLayer(layer, x, &spec), &spec)};
+    const std::string expected = swish ? "LOGISTIC, MUL" : "HARD_SWISH";
+    CHECK(FusedLayer(layer, spec, cpu, 1) == std::vector<std::string>{expected});
+    CHECK(FusedLayer(layer, spec, cpu, 3) == std::vector<std::string>{expected});
+  }
+}
+
+TEST_CASE("fuse: a convolution of bytes looks its results up", "[plan][sets]") {
+  for (const CpuKernels* cpu : TestedCpuKernels()) {
+    INFO(cpu->isa);
+    // Some are cut by rows, some by columns, some by channels.
+    for (const Layer& layer :
+         {Layer{1, 5, 16, 72, 1}, Layer{2, 9, 8, 30, 3, Activation::kRelu6},
+          Layer{1, 1, 40, 200, 1}, Layer{1, 14, 24, 100, 1}, Layer{1, 7, 32, 520, 1},
+          Layer{2, 6, 20, 0, 3}, Layer{1, 14, 136, 0, 3, Activation::kRelu},
+          Layer{1, 7, 560, 0, 5}}) {
+      INFO(layer.size << "x" << layer.size << "x" << layer.inputs << " to " << layer.outputs);
+      CheckLayer(layer, DType::kInt8, cpu);
+      CheckLayer(layer, DType::kUInt8, cpu);
+    }
+  }
+}
+
+TEST_CASE("fuse: a convolution keeps results that others read", "[plan]") {
+  const Layer layer = {1, 5, 16, 20, 1};
+  for (const bool is_output : {false, true}) {
+    Spec spec(DType::kInt8);
+    const int x =
+        spec.Scaled(spec.AddInput("x", DType::kInt8, {1, layer.size, layer.size, layer.inputs}),
+                    0.05f, spec.zero + 2);
+    const int y = AddLayer(layer, x, &spec);
+    const int other = is_output ? y : AddFunction(false, y, &spec);
+    spec.main().outputs = {AddFunction(true, y, &spec), other};
+    const std::vector<std::string> fused = FusedLayer(layer, spec, nullptr, 1);
+    CHECK(fused.front().empty());
+    CHECK(fused.size() == (is_output ? 2 : 3));
+  }
 }
 
 }  // namespace fuse_bytes_test

@@ -14,11 +14,12 @@ namespace test {
 // Runs the model with and without optimization; both must give the same bits. `input` returns the
 // values (a vector of T) of input i. Returns what each step of the optimized plan was made of.
 template <class T, class Input>
-std::vector<std::string> FusedOf(const ModelSpec& spec, const Input& input) {
+std::vector<std::string> FusedOf(const ModelSpec& spec, const Input& input,
+                                 const SessionOptions& with = {}) {
   std::vector<std::vector<T>> results[2];
   std::vector<std::string> fused;
   for (const bool optimize : {false, true}) {
-    SessionOptions options;
+    SessionOptions options = with;
     options.optimize = optimize;
     const auto session = OpenSession(spec, options);
     for (int i = 0; i < session->n_inputs(); ++i) SetInput(session.get(), i, input(i));
