@@ -39,7 +39,7 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   size_t image_offset = 0, partials_offset = 0;  // kDynamicRange
 };
 
-constexpr int64_t kEnoughRowTasks = 16;
+constexpr int64_t kEnoughTasks = 16;
 
 int64_t NumTasks(const QuantizedDepthwiseState& s, int64_t rows) {
   return CeilDiv(rows, s.rows_per_task) * s.parts;
@@ -126,17 +126,22 @@ bool GoesByBytes(const PrepareContext& context, const QuantizedDepthwiseState& s
          s.weight_zero == (s.weights_unsigned ? 128 : 0);
 }
 
-// Tasks get rows, and parts of the channels where the image is small, or where rows would make an
-// odd number of a few tasks: two threads have the same share.
-void CutChannels(int64_t rows, QuantizedDepthwiseState* s) {
+// Tasks get rows, which stay together in groups of `outs`, and parts of the channels where the image
+// is small. Of a few tasks there is an even number: two threads have the same share.
+void CutRows(int64_t rows, int64_t outs, QuantizedDepthwiseState* s) {
   const DepthwiseShape& shape = s->shape;
   s->parts = ChannelParts(shape.in_h * shape.in_w, shape.in_c);
   if (s->parts > 1) {
     s->rows_per_task = rows;
-  } else if (shape.in_c >= 2 * kChannelBlock && NumTasks(*s, rows) % 2 != 0 &&
-             NumTasks(*s, rows) < kEnoughRowTasks) {
-    s->parts = 2;
+    return;
   }
+  const auto groups_of = [&](int64_t n) { return CeilDiv(n, outs) * outs; };
+  const auto is_uneven = [&] {
+    return NumTasks(*s, rows) % 2 != 0 && NumTasks(*s, rows) < kEnoughTasks;
+  };
+  s->rows_per_task = groups_of(s->rows_per_task);
+  if (is_uneven()) s->rows_per_task = groups_of(CeilDiv(s->rows_per_task, 2));
+  if (is_uneven() && shape.in_c >= 2 * kChannelBlock) s->parts = 2;
 }
 
 void PlanProducts(const PrepareContext& context, QuantizedDepthwiseState* s) {
@@ -149,10 +154,8 @@ void PlanProducts(const PrepareContext& context, QuantizedDepthwiseState* s) {
   if (!s->by_bytes) return;
   const IntegerKernels& integer = *context.cpu().integer;
   s->sign_shift = s->element == 1 ? -integer.flip_uint8 : integer.flip_int8;
-  // Rows that share what they read stay together.
-  const int64_t outs = WordsOf(*s).outs;
-  s->rows_per_task = (s->rows_per_task + outs - 1) / outs * outs;
-  CutChannels(s->arithmetic == Arithmetic::kDynamicRange ? s->out_h : s->batch * s->out_h, s);
+  CutRows(s->arithmetic == Arithmetic::kDynamicRange ? s->out_h : s->batch * s->out_h,
+          WordsOf(*s).outs, s);
 }
 
 // Products of bytes read the image where it lies; others want its padding around it.

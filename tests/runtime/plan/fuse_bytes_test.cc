@@ -77,22 +77,23 @@ TEST_CASE("fuse: what reads two tensors, or many constants, is no function of a 
 struct Layer {
   int batch, size, inputs, outputs, taps;
   Activation activation = Activation::kNone;
+  int stride = 1;
 };
 
 // What it makes, with scales of its own.
 int AddLayer(const Layer& layer, int x, Spec* spec) {
   const bool depthwise = layer.outputs == 0;
   const int channels = depthwise ? layer.inputs : layer.outputs;
+  const int size = (layer.size + layer.stride - 1) / layer.stride;
   const std::vector<int32_t> shape = {depthwise ? 1 : channels, layer.taps, layer.taps,
                                       layer.inputs};
   Bytes weights(static_cast<size_t>(shape[0] * shape[1] * shape[2] * shape[3]));
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<uint8_t>(i * 41 + i / 7);
   const int w = spec->Scaled(spec->AddConstant("w", spec->type, shape, weights), 0.01f, spec->zero);
-  const int y = spec->Scaled(
-      spec->AddTensor("y", spec->type, {layer.batch, layer.size, layer.size, channels}), 0.2f,
-      spec->zero + 5);
+  const int y = spec->Scaled(spec->AddTensor("y", spec->type, {layer.batch, size, size, channels}),
+                             0.2f, spec->zero + 5);
   OptionsSpec options(depthwise ? kDepthwiseConv2dOptions : kConv2dOptions);
-  options.Int(1, 1).Int(2, 1);
+  options.Int(1, layer.stride).Int(2, layer.stride);
   if (depthwise) options.Int(3, 1);
   options.Byte(depthwise ? 4 : 3, static_cast<int8_t>(layer.activation));
   spec->AddOp(depthwise ? OpCode::kDepthwiseConv2d : OpCode::kConv2d, {x, w}, {y}, options);
@@ -152,8 +153,8 @@ TEST_CASE("fuse: a convolution of bytes looks its results up", "[plan][sets]") {
     for (const Layer& layer :
          {Layer{1, 5, 16, 72, 1}, Layer{2, 9, 8, 30, 3, Activation::kRelu6},
           Layer{1, 1, 40, 200, 1}, Layer{1, 14, 24, 100, 1}, Layer{1, 7, 32, 520, 1},
-          Layer{2, 6, 20, 0, 3}, Layer{1, 14, 136, 0, 3, Activation::kRelu},
-          Layer{1, 7, 560, 0, 5}}) {
+          Layer{2, 6, 20, 0, 3}, Layer{1, 14, 136, 0, 3, Activation::kRelu}, Layer{1, 7, 560, 0, 5},
+          Layer{1, 14, 70, 0, 3, Activation::kNone, 2}}) {
       INFO(layer.size << "x" << layer.size << "x" << layer.inputs << " to " << layer.outputs);
       CheckLayer(layer, DType::kInt8, cpu);
       CheckLayer(layer, DType::kUInt8, cpu);
