@@ -20,10 +20,16 @@ struct QuantizedConvState : OpState, ConvShape {
   IntegerProduct product;
   PaddedImage image;
   std::vector<int64_t> run_offsets;
-  bool symmetric = false;      // kDynamicRange
-  size_t image_offset = 0;     // kDynamicRange; scratch: one quantized image
-  size_t partials_offset = 0;  // kDynamicRange
+  // kDynamicRange
+  bool symmetric = false;
+  bool joins_images = false;  // one product has the rows of all images
+  size_t image_offset = 0;    // scratch: one quantized image, or all
+  size_t partials_offset = 0;
+  size_t scales_offset = 0, zeros_offset = 0;  // of the rows of all images
 };
+
+// Of an image; a product of more has work enough for all threads.
+constexpr int64_t kJoinedValues = 1 << 16;
 
 constexpr const char* kVariants[3][4] = {
     {"int8 gemm 1x1", "int8 gemm 1x1 grouped", "int8 gemm", "int8 gemm grouped"},
@@ -69,7 +75,33 @@ void RunImages(const RunContext& context, const QuantizedConvState& s, const voi
   });
 }
 
+// All images at once: a thread quantizes an image.
+void RunJoined(const RunContext& context, const QuantizedConvState& s) {
+  const int64_t pixels = s.window.h.out * s.window.w.out, image = pixels * s.in_c;
+  int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
+  float* scales = reinterpret_cast<float*>(context.scratch + s.scales_offset);
+  int32_t* zeros = reinterpret_cast<int32_t*>(context.scratch + s.zeros_offset);
+  context.pool->ParallelFor(s.batch, [&](int64_t b, int) {
+    const DynamicScale q = QuantizeRow(context, context.input_data<float>(0) + b * image, image,
+                                       s.symmetric, bytes + b * image);
+    std::fill_n(scales + b * pixels, pixels, q.scale);
+    std::fill_n(zeros + b * pixels, pixels, q.zero_point + s.product.native_shift);
+  });
+  const RangeKeeper range(context);
+  ProductRun run;
+  run.m = s.batch * pixels;
+  run.c = context.output_data<float>(0);
+  run.addend = context.input_data<float>(3);
+  run.row_scale = scales;
+  run.row_zero = zeros;
+  run.row_step = 1;
+  if (!s.product.has_blocks) run.range = &range;
+  RunImages(context, s, bytes, 0, &run);
+  if (!s.product.has_blocks) range.Finish();
+}
+
 void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
+  if (s.joins_images) return RunJoined(context, s);
   const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
@@ -128,31 +160,37 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   const bool dynamic_range = arithmetic == Arithmetic::kDynamicRange;
   if (dynamic_range) TW_RETURN_IF_ERROR(CheckResidual(context, context->output(0).shape));
   p.arithmetic = arithmetic;
-  p.m = dynamic_range ? pixels : pixels * shape.batch;
   p.n = shape.group_out;
   p.groups = shape.groups();
   p.weights.transposed = transposed;
   ChooseIntegerGemm(*context, &p);
-  PlanRuns(shape, dynamic_range ? 1 : shape.batch, IsInt16(arithmetic) ? 2 : 1, state);
+  const bool pointwise = shape.window.IsPointwise();
+  state->joins_images = dynamic_range && shape.batch > 1 && pointwise && p.groups == 1 &&
+                        p.gemm->bytes && pixels * shape.in_c <= kJoinedValues;
+  const int64_t batch = dynamic_range && !state->joins_images ? 1 : shape.batch;
+  p.m = pixels * batch;
+  PlanRuns(shape, batch, IsInt16(arithmetic) ? 2 : 1, state);
   // Runs that end inside a word are read beyond their end, which only a copy allows.
   const bool ragged = p.runs > 1 && p.run_k % p.gemm->group != 0;
   ScratchLayout scratch;
   PlanImage(ragged, &scratch, &state->image);
   p.over_read = state->image.copied;
   // Where tasks read pixels that no other reads, each quantizes its own.
-  p.makes_rows =
-      dynamic_range && shape.window.IsPointwise() && !state->image.copied && p.groups == 1;
+  p.makes_rows = dynamic_range && pointwise && !state->image.copied && p.groups == 1;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
   if (dynamic_range) {
     const int64_t image = shape.window.h.in * shape.window.w.in * shape.in_c;
     if (shape.batch == 1) context->WantRange();
     state->symmetric = p.groups == 1 && SameScales(*context->input(1));
-    state->image_offset = scratch.AddSized(image, 1);
+    state->image_offset = scratch.AddSized(batch * image, 1);
     state->partials_offset = scratch.Add(2 * DynamicChunks(image));
+    if (state->joins_images) {
+      state->scales_offset = scratch.Add(p.m);
+      state->zeros_offset = scratch.Add(p.m);
+    }
   }
   const int kind = dynamic_range ? 1 : IsInt16(arithmetic) ? 2 : 0;
-  const bool pointwise = shape.window.IsPointwise();
   context->SetVariant(kVariants[kind][(pointwise ? 0 : 2) + (p.groups > 1 ? 1 : 0)]);
   return scratch.Request(context);
 }
