@@ -42,6 +42,8 @@ constexpr int64_t kMaxSpinInRunNs = 1'000'000;
 constexpr int64_t kCallerSpinNs = 30'000;
 // A wait beyond this, and beyond four times what the task should take, is a lost processor.
 constexpr int64_t kLostNs = 200'000;
+// After a wait the thread stays away for so many times as long, at least: that bounds what waits cost.
+constexpr int64_t kAwayForWait = 8;
 // Runs in a row of which the workers took less than this share: they have no processor either.
 constexpr int kLateRuns = 3;
 constexpr double kLateShare = 0.15;
@@ -121,7 +123,7 @@ class ThreadPool::Team {
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
   void WakeWorkers(int64_t n_wanted);
   bool JudgeRun(double nanos);
-  void DropThread();
+  void DropThread(int64_t away_ns);
   void MayAddThread();
 
   bool IsWanted(int thread) const;
@@ -159,7 +161,7 @@ class ThreadPool::Team {
   bool is_trial_ = false;                   // nothing is shared in this run
   int n_slower_runs_ = 0;                   // in a row, since the last thread came back
   double whole_ns_ = 0.0, alone_ns_ = 0.0;  // the fastest of late, 0: not known
-  bool dropped_ = false;                    // in this run
+  bool dropped_ = false, added_ = false;    // in this run
   Mean with_, without_;                     // a run of all threads, and with some left out
   int64_t wait_ns_ = kMinTryNs;             // before the next try with one thread more
   int64_t try_at_ = 0;
@@ -186,6 +188,7 @@ void ThreadPool::Team::BeginRun() {
   helped_ns_ = 0.0;
   dropped_ = false;
   MayAddThread();
+  added_ = false;
   is_trial_ = n_runs_ % kRunsPerTrial >= kRunsPerTrial - 2 || n_runs_ - kFirstRuns < 2;
   is_whole_ = !is_trial_ && n_active_.load(std::memory_order_relaxed) == n_threads_;
   const bool is_alone = is_trial_ || n_active_.load(std::memory_order_relaxed) == 1;
@@ -207,11 +210,11 @@ void ThreadPool::Team::EndRun() {
   ++n_runs_;
   const bool late = shared_ns_ >= kMinWakeNs && helped_ns_ < kLateShare * shared_ns_;
   n_late_runs_ = late ? n_late_runs_ + 1 : 0;
-  if (n_late_runs_ == kLateRuns) DropThread();
+  if (n_late_runs_ == kLateRuns) DropThread(wait_ns_);
   const int64_t now = port::NowNanos();
   run_end_ = now;
   const bool slower = JudgeRun(static_cast<double>(now - run_start_));
-  if (slower) DropThread();
+  if (slower) DropThread(wait_ns_);
   if (!dropped_) return;
   n_late_runs_ = 0;
   wait_ns_ = slower || with_.IsAbove(kMostOfWithout, without_) ? std::min(2 * wait_ns_, kMaxTryNs)
@@ -233,7 +236,7 @@ bool ThreadPool::Team::JudgeRun(double nanos) {
     n_slower_runs_ = slower ? n_slower_runs_ + 1 : 0;
     return n_slower_runs_ >= kRunsToJudge && run_end_ - added_at_ >= kNanosToJudge;
   }
-  if (first_of_trial) return false;
+  if (first_of_trial || added_) return false;
   without_.Add(nanos);
   if (was_trial_ || n_active_.load(std::memory_order_relaxed) == 1) {
     alone_ns_ = Blend(alone_ns_, nanos);
@@ -258,7 +261,7 @@ void ThreadPool::Team::ParallelFor(int64_t n_tasks, Body body) {
     });
   }
   LoopCost* const cost = NextLoop(n_tasks);
-  if (cost == nullptr) MayAddThread();
+  MayAddThread();
   const bool alone = is_trial_ || n_active_.load(std::memory_order_relaxed) == 1;
   if (alone || (cost != nullptr && loops_.Keeps(*cost))) return RunAlone(n_tasks, body, cost);
   Share(n_tasks, body, cost);
@@ -310,7 +313,9 @@ void ThreadPool::Team::AwaitWorkers(uint64_t n_done, int64_t n_tasks, double tas
     const int64_t claim = n_tasks / (kClaimsPerThread * n_active) + least_claim_.load();
     const double expected_ns = 4.0 * task_ns * static_cast<double>(claim);
     const bool lost = now - start > kLostNs && static_cast<double>(now - start) > expected_ns;
-    if (lost && in_run_.load(std::memory_order_relaxed)) DropThread();
+    if (lost && in_run_.load(std::memory_order_relaxed)) {
+      DropThread(std::max(wait_ns_, kAwayForWait * (now - start)));
+    }
     return;
   }
 }
@@ -372,9 +377,10 @@ void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
   }
 }
 
-// For the rest of the run; EndRun says for how much longer.
-void ThreadPool::Team::DropThread() {
+// For so long at least; EndRun may say for how much longer.
+void ThreadPool::Team::DropThread(int64_t away_ns) {
   dropped_ = true;
+  try_at_ = port::NowNanos() + away_ns;
   n_active_.store(std::max(1, n_active_.load() - 1));
 }
 
@@ -382,11 +388,12 @@ void ThreadPool::Team::MayAddThread() {
   const int n_active = n_active_.load(std::memory_order_relaxed);
   if (n_active == n_threads_) return;
   const int64_t now = port::NowNanos();
-  if (dropped_ || now < try_at_) return;
+  if (now < try_at_) return;
   added_at_ = now;
   try_at_ = now + wait_ns_;
   n_slower_runs_ = 0;
   whole_ns_ = 0.0;
+  added_ = true;
   n_active_.store(n_active + 1);
 }
 

@@ -318,5 +318,25 @@ TEST_CASE("a thread whose tasks take far too long is left out for a while", "[ba
   CHECK(came_back);
 }
 
+TEST_CASE("a thread that was slow once comes back within a long run", "[base]") {
+  ThreadPool pool(2);
+  const ThreadPool::Run in_run(&pool);
+  bool was_slow = false, came_back = false;
+  std::atomic<bool> took_part{false};
+  const auto loop = [&](bool slow) {
+    took_part = false;
+    pool.ParallelFor(64, [&](int64_t, int thread) {
+      if (thread != 0 && !took_part.exchange(true) && slow) Delay(4000);
+      SpinFor(std::chrono::microseconds(5));
+    });
+    return took_part.load();
+  };
+  const auto end = Clock::now() + std::chrono::seconds(20);
+  while (!was_slow && Clock::now() < end) was_slow = loop(true);
+  REQUIRE(was_slow);
+  while (!came_back && Clock::now() < end) came_back = loop(false);
+  CHECK(came_back);
+}
+
 }  // namespace thread_pool_test
 }  // namespace topwork
