@@ -58,9 +58,8 @@ struct Depth {
 };
 
 // products[rows.n][kN * kLanes] = A * W. The base takes signed bytes as unsigned ones that are 128
-// larger: `begin`, 128 times the sums of W's columns, is the difference. kSameW: all words of W are those
-// of its first tile.
-template <TileDot kDot, int kN, bool kSameW = false>
+// larger: `begin`, 128 times the sums of W's columns, is the difference.
+template <TileDot kDot, int kN>
 void Multiply(const IntegerTask& t, const Rows& rows, const Depth& depth, const uint8_t* w,
               const int32_t* begin, int32_t* products) {
   alignas(64) uint8_t buffer[kTileRows * kTileBytes];
@@ -68,13 +67,11 @@ void Multiply(const IntegerTask& t, const Rows& rows, const Depth& depth, const 
   for (int64_t run = 0; run < t.runs; ++run) {
     int64_t offset = t.run_offsets != nullptr ? t.run_offsets[run] : 0;
     for (int64_t i = 0; i < depth.whole; ++i, offset += kTileBytes) {
-      const uint8_t* next = AddWhole<kDot, kN>(Gather(rows, offset, kTileBytes, buffer), w);
-      if constexpr (!kSameW) w = next;
+      w = AddWhole<kDot, kN>(Gather(rows, offset, kTileBytes, buffer), w);
     }
     if (depth.left > 0) {
       const Source left = Gather(rows, offset, 4 * depth.left, buffer);
-      const uint8_t* next = AddLeft<kDot, kN>(left, w, depth.left);
-      if constexpr (!kSameW) w = next;
+      w = AddLeft<kDot, kN>(left, w, depth.left);
     }
   }
   StoreSums<kN>(products);
@@ -143,22 +140,7 @@ const int32_t* Sums(const void* packed, int64_t n, int64_t runs, int64_t run_k) 
   return avx512::kIntegerBytes.sums(packed, n, runs, run_k);
 }
 
-// Products with a column of ones.
-void RowSums(const IntegerTask& t, int32_t* out) {
-  if (t.run_k % 4 != 0 || t.m < kLeastRows) return avx512::kIntegerBytes.row_sums(t, out);
-  alignas(64) uint8_t ones[kTileWords * kTileBytes];
-  __builtin_memset(ones, 1, sizeof(ones));
-  alignas(64) int32_t begin[kLanes] = {}, sums[kTileRows * kLanes];
-  begin[0] = t.flip != 0 ? static_cast<int32_t>(128 * t.runs * t.run_k) : 0;
-  const MultiplyFunction multiply =
-      t.flip != 0 ? Multiply<TileDot::kSigned, 1, true> : Multiply<TileDot::kUnsigned, 1, true>;
-  const Depth depth = DepthOf(t.run_k / 4);
-  ForRowTiles(t.m, depth.left, [&](int64_t row, int rows) {
-    multiply(t, RowsOf(t, row, rows), depth, ones, begin, sums);
-    for (int m = 0; m < rows; ++m) out[row + m] = sums[m * kLanes];
-  });
-  _tile_release();
-}
+void RowSums(const IntegerTask& t, int32_t* out) { avx512::kIntegerBytes.row_sums(t, out); }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/integer_blocks.h"
+#include "kernels/cpu/integer_row_sums.h"
 #include "kernels/cpu/integer_tiles.h"
 #include "kernels/cpu/simd_single.h"
 #include "runtime/base/stringify.h"
@@ -257,10 +258,6 @@ void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, c
   t.finish(t, sums, width, row, rows, n0, columns);
 }
 
-TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
-  return t.a + (t.row_offsets != nullptr ? t.row_offsets[row] : row * t.lda);
-}
-
 TW_INLINE void EndTiles(const IntegerTask& t, const int32_t* products, const int32_t* sums,
                         int64_t row, int rows, int64_t n0, int n_vectors) {
   if (t.epilogue == IntegerEpilogue::kBytes) {
@@ -325,56 +322,6 @@ void Run(const IntegerTask& t) {
 }
 
 #if defined(TW_HAVE_DOT_BYTES)
-#if defined(__AVX512F__)
-// acc + groups of four of the n < kVectorBytes bytes of `a` after the flip.
-TW_INLINE IVec AddFewBytes(IVec acc, const uint8_t* a, int64_t n, IVec flips, int32_t*) {
-  const __mmask64 mask = (uint64_t{1} << n) - 1;
-  const __m512i bytes = _mm512_maskz_loadu_epi8(mask, a);
-  const __m512i flipped =
-      _mm512_maskz_mov_epi8(mask, _mm512_xor_si512(bytes, reinterpret_cast<__m512i>(flips)));
-  return DotBytes(acc, reinterpret_cast<IVec>(flipped), Broadcast(0x01010101));
-}
-#else
-// The sum of the eight unsigned bytes of x.
-TW_INLINE int32_t SumEight(uint64_t x) {
-  constexpr uint64_t kEven = 0x00FF00FF00FF00FFu;
-  const uint64_t pairs = (x & kEven) + ((x >> 8) & kEven);
-  return static_cast<int32_t>((pairs * 0x0001000100010001u) >> 48);
-}
-
-// The same in scalars, to *rest.
-TW_INLINE IVec AddFewBytes(IVec acc, const uint8_t* a, int64_t n, IVec flips, int32_t* rest) {
-  // Signed bytes are summed as unsigned ones that are 128 larger.
-  const uint8_t shift = kFlipInt8 != 0 ? 0 : 0x80;
-  const uint64_t flip = static_cast<uint8_t>(flips[0] ^ shift) * 0x0101010101010101u;
-  *rest -= static_cast<int32_t>(n) * shift;
-  for (; n >= 8; n -= 8, a += 8) {
-    uint64_t bytes;
-    __builtin_memcpy(&bytes, a, 8);
-    *rest += SumEight(bytes ^ flip);
-  }
-  for (; n > 0; --n) *rest += static_cast<uint8_t>(*a++ ^ flip);
-  return acc;
-}
-#endif
-
-void RowSums(const IntegerTask& t, int32_t* out) {
-  const IVec flips = Broadcast(static_cast<int32_t>(t.flip * 0x01010101u));
-  for (int64_t r = 0; r < t.m; ++r) {
-    IVec acc = IVec{};
-    int32_t rest = 0;
-    for (int64_t run = 0; run < t.runs; ++run) {
-      const uint8_t* a = RowOf(t, r) + (t.run_offsets != nullptr ? t.run_offsets[run] : 0);
-      int64_t k = 0;
-      for (; k + kVectorBytes <= t.run_k; k += kVectorBytes) {
-        acc = DotBytes(acc, LoadInts(a + k) ^ flips, Broadcast(0x01010101));
-      }
-      if (k < t.run_k) acc = AddFewBytes(acc, a + k, t.run_k - k, flips, &rest);
-    }
-    out[r] = SumLanes(acc) + rest;
-  }
-}
-
 // For products that other instructions make (integer_amx_isa.cc).
 void EndOfBytes(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
                 int n_vectors) {
