@@ -31,6 +31,9 @@ struct QuantBinaryParams {
   // MUL of bytes: scale_y as SingleFactors (integer.h) have it; 0: it has none.
   float single_scale = 0.0f, single_addend = 0.0f;
   int32_t single_shift = 0;
+  // ADD and SUB of bytes, where it was found to give the same for all of them:
+  //   y = round(sum_a a + sum_b b + sum_c) + y_offset, in single precision; sum_a 0: it was not.
+  float sum_a = 0.0f, sum_b = 0.0f, sum_c = 0.0f;
 };
 struct QuantBinaryTile {
   const void* a = nullptr;

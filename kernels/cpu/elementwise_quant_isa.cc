@@ -228,6 +228,24 @@ struct RealAdder {
   }
 };
 
+#if defined(TW_HAVE_SINGLE_FACTORS)
+// The same where it is known not to be wrong.
+template <bool kIsUnsigned>
+struct SingleAdder {
+  Vec a, b, c;
+  __attribute__((always_inline)) IVec operator()(IVec va, IVec vb) const {
+    const auto real = [](IVec x) { return ToFloat(kIsUnsigned ? x & 255 : x); };
+    return RoundToInts(MultiplyAdd(real(va), a, MultiplyAdd(real(vb), b, c)));
+  }
+};
+template <bool kIsUnsigned>
+void AddSingles(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
+  const SingleAdder<kIsUnsigned> add{Vec{} + p.sum_a, Vec{} + p.sum_b, Vec{} + p.sum_c};
+  Rows<int8_t>(tile, Epilogue<int8_t>(p.y_offset, p.lo, p.hi),
+               EachPair<SingleAdder<kIsUnsigned>>{add});
+}
+#endif
+
 template <typename T, bool kIsUnsigned>
 void AddTerms(const QuantBinaryTile& tile, const QuantBinaryParams& p, int32_t negate) {
   const FixedSum fixed(p, kIsUnsigned, negate);
@@ -245,6 +263,9 @@ void AddTerms(const QuantBinaryTile& tile, const QuantBinaryParams& p, int32_t n
 }
 template <bool kIsUnsigned, int32_t kNegate>
 void AddBytes(const QuantBinaryTile& tile, const QuantBinaryParams& p) {
+#if defined(TW_HAVE_SINGLE_FACTORS)
+  if (p.sum_a != 0.0f) return AddSingles<kIsUnsigned>(tile, p);
+#endif
   AddTerms<int8_t, kIsUnsigned>(tile, p, kNegate);
 }
 template <int32_t kNegate>

@@ -233,7 +233,41 @@ Status RunPlain(const RunContext& context, BinaryFn fn, const char* name) {
 
 #if defined(__OPTIMIZE_SIZE__)  // has no search
 void FindSingleFactor(const IntegerKernels&, QuantBinaryParams*) {}
+void FindSingleSum(const CpuKernels&, QuantBinaryFn, QuantType, QuantBinaryParams*) {}
 #else
+// Tries sums beside the real one, whose ties fixed point decides in its own way, on all pairs of bytes.
+void FindSingleSum(const CpuKernels& cpu, QuantBinaryFn fn, QuantType type, QuantBinaryParams* p) {
+  if (cpu.integer->find_single == nullptr) return;  // nor such sums
+  constexpr int64_t kValues = 256;
+  constexpr int kTries = 9;
+  constexpr double kStep = 1.0 / (1 << 19);
+  const auto real = [](const FixedFactor& f) { return std::ldexp(f.mantissa, f.shift - 31); };
+  const double y = std::ldexp(real(p->scale_y), p->left_shift);
+  const double a = real(p->scale_a) * y;
+  const double b = real(p->scale_b) * (fn == QuantBinaryFn::kSub ? -y : y);
+  std::vector<uint8_t> values(kValues), exact(kValues * kValues), tried(exact.size());
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i);
+  QuantBinaryTile pairs;
+  pairs.a = pairs.b = values.data();
+  pairs.rows = pairs.n = kValues;
+  pairs.a_row = 1;
+  pairs.a_step = 0;
+  const QuantBinaryFunction run =
+      cpu.elementwise->quantized->binary[static_cast<int>(fn)][static_cast<int>(type)];
+  pairs.y = exact.data();
+  run(pairs, *p);
+  pairs.y = tried.data();
+  p->sum_a = static_cast<float>(a);
+  p->sum_b = static_cast<float>(b);
+  for (int i = 0; i < kTries && p->sum_a != 0.0f; ++i) {
+    const double away = (i + 1) / 2 * (i % 2 == 0 ? -kStep : kStep);
+    p->sum_c = static_cast<float>(a * p->a_offset + b * p->b_offset + away);
+    run(pairs, *p);
+    if (tried == exact) return;
+  }
+  p->sum_a = 0.0f;
+}
+
 void FindSingleFactor(const IntegerKernels& integer, QuantBinaryParams* p) {
   constexpr int64_t kMostProduct = 255 * 255;
   const FixedFactor& y = p->scale_y;
@@ -279,9 +313,15 @@ Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn) {
       QuantizedActivationRange(context, context.output(0), context.params().activation, &range));
   state->params.lo = range.lo;
   state->params.hi = range.hi;
-  constexpr int64_t kLeastElements = 4096;  // that pay for the search
-  if (fn == BinaryFn::kMul && DTypeBits(a.dtype) == 8 && out.NumElements() >= kLeastElements) {
+  constexpr int64_t kLeastProducts = 4096, kLeastSums = 16384;  // that pay for the search
+  const bool is_bytes = DTypeBits(a.dtype) == 8 && context.packs();
+  if (fn == BinaryFn::kMul && is_bytes && out.NumElements() >= kLeastProducts) {
     FindSingleFactor(*context.cpu().integer, &state->params);
+  }
+  const bool adds = fn == BinaryFn::kAdd || fn == BinaryFn::kSub;
+  if (adds && is_bytes && out.NumElements() >= kLeastSums) {
+    FindSingleSum(context.cpu(), fn == BinaryFn::kAdd ? QuantBinaryFn::kAdd : QuantBinaryFn::kSub,
+                  QuantTypeOf(a.dtype), &state->params);
   }
   context.SetVariant(state->shifts ? "shifts" : "rescale");
   return Status::Ok();

@@ -21,6 +21,9 @@ struct BinaryQuantState : NestState {
 // For a MUL of bytes whose other parameters are set: one product in single precision instead of rounding
 // twice, where the processor has it and it gives the same for all bytes.
 void FindSingleFactor(const IntegerKernels& integer, QuantBinaryParams* params);
+// Likewise for an ADD or SUB of bytes: one sum in single precision. Runs all pairs of bytes.
+void FindSingleSum(const CpuKernels& cpu, QuantBinaryFn fn, QuantType type,
+                   QuantBinaryParams* params);
 
 // Both inputs are of a quantized type; refuses what the function does not have.
 Status PrepareBinaryQuant(PrepareContext& context, BinaryFn fn);
