@@ -15,62 +15,8 @@ TW_INLINE const uint8_t* RowOf(const IntegerTask& t, int64_t row) {
 
 #if defined(TW_HAVE_DOT_BYTES)
 
-// Lanes 0, 2, 4 and so on of `a` and then of `b`, from `i` on.
-template <int i>
-TW_INLINE IVec EverySecond(IVec a, IVec b) {
-#if defined(__AVX512F__)
-  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6, i + 8, i + 10, i + 12, i + 14,
-                                 i + 16, i + 18, i + 20, i + 22, i + 24, i + 26, i + 28, i + 30);
-#elif defined(__AVX__)
-  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6, i + 8, i + 10, i + 12, i + 14);
-#else
-  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6);
-#endif
-}
-
-// The lanes of kN vectors in a row, kN of them added up at a time.
-template <int kN>
-TW_INLINE IVec AddNeighbours(IVec (&v)[kN]) {
-#pragma GCC unroll 4
-  for (int n = kN / 2; n > 0; n /= 2) {
-#pragma GCC unroll 8
-    for (int i = 0; i < n; ++i) {
-      const IVec a = v[2 * i], b = v[2 * i + 1];
-      v[i] = EverySecond<0>(a, b) + EverySecond<1>(a, b);
-    }
-  }
-  return v[0];
-}
-
 TW_INLINE IVec AddBytes(IVec acc, IVec bytes) {
   return DotBytes(acc, bytes, Broadcast(0x01010101));
-}
-
-// kLanes rows at a time that are 4 kN bytes long and lie one after the other.
-template <int kN>
-TW_INLINE int64_t DenseRowSums(const uint8_t* a, int64_t m, IVec flips, int32_t* out) {
-  int64_t r = 0;
-  for (; r + kLanes <= m; r += kLanes) {
-    IVec v[kN];
-#pragma GCC unroll 16
-    for (int i = 0; i < kN; ++i, a += kVectorBytes) v[i] = AddBytes(IVec{}, LoadInts(a) ^ flips);
-    StoreInts(out + r, AddNeighbours(v));
-  }
-  return r;
-}
-
-// The rows of the task of which that gives the sums.
-TW_INLINE int64_t DenseRowSums(const IntegerTask& t, IVec flips, int32_t* out) {
-  if (t.runs != 1 || t.row_offsets != nullptr || t.lda != t.run_k) return 0;
-  if (t.run_k == 8) return DenseRowSums<2>(t.a, t.m, flips, out);
-  if (t.run_k == 16) return DenseRowSums<4>(t.a, t.m, flips, out);
-  if constexpr (kLanes >= 8) {
-    if (t.run_k == 32) return DenseRowSums<8>(t.a, t.m, flips, out);
-  }
-  if constexpr (kLanes >= 16) {
-    if (t.run_k == 64) return DenseRowSums<16>(t.a, t.m, flips, out);
-  }
-  return 0;
 }
 
 // The bytes of a run beyond whole vectors.
@@ -136,10 +82,63 @@ TW_INLINE IVec SumRow(const IntegerTask& t, int64_t r, IVec flips, const RunEnd&
   return acc;
 }
 
-// IntegerGemm::row_sums.
-[[maybe_unused]] void RowSums(const IntegerTask& t, int32_t* out) {
-  const IVec flips = Broadcast(static_cast<int32_t>(t.flip * 0x01010101u));
-  const RunEnd end = EndOf(t, flips);
+#if !defined(__OPTIMIZE_SIZE__)
+// Lanes 0, 2, 4 and so on of `a` and then of `b`, from `i` on.
+template <int i>
+TW_INLINE IVec EverySecond(IVec a, IVec b) {
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6, i + 8, i + 10, i + 12, i + 14,
+                                 i + 16, i + 18, i + 20, i + 22, i + 24, i + 26, i + 28, i + 30);
+#elif defined(__AVX__)
+  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6, i + 8, i + 10, i + 12, i + 14);
+#else
+  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6);
+#endif
+}
+
+// The lanes of kN vectors in a row, kN of them added up at a time.
+template <int kN>
+TW_INLINE IVec AddNeighbours(IVec (&v)[kN]) {
+#pragma GCC unroll 4
+  for (int n = kN / 2; n > 0; n /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {
+      const IVec a = v[2 * i], b = v[2 * i + 1];
+      v[i] = EverySecond<0>(a, b) + EverySecond<1>(a, b);
+    }
+  }
+  return v[0];
+}
+
+// kLanes rows at a time that are 4 kN bytes long and lie one after the other.
+template <int kN>
+TW_INLINE int64_t DenseRowSums(const uint8_t* a, int64_t m, IVec flips, int32_t* out) {
+  int64_t r = 0;
+  for (; r + kLanes <= m; r += kLanes) {
+    IVec v[kN];
+#pragma GCC unroll 16
+    for (int i = 0; i < kN; ++i, a += kVectorBytes) v[i] = AddBytes(IVec{}, LoadInts(a) ^ flips);
+    StoreInts(out + r, AddNeighbours(v));
+  }
+  return r;
+}
+
+// The rows of the task of which that gives the sums.
+TW_INLINE int64_t DenseRowSums(const IntegerTask& t, IVec flips, int32_t* out) {
+  if (t.runs != 1 || t.row_offsets != nullptr || t.lda != t.run_k) return 0;
+  if (t.run_k == 8) return DenseRowSums<2>(t.a, t.m, flips, out);
+  if (t.run_k == 16) return DenseRowSums<4>(t.a, t.m, flips, out);
+  if constexpr (kLanes >= 8) {
+    if (t.run_k == 32) return DenseRowSums<8>(t.a, t.m, flips, out);
+  }
+  if constexpr (kLanes >= 16) {
+    if (t.run_k == 64) return DenseRowSums<16>(t.a, t.m, flips, out);
+  }
+  return 0;
+}
+
+// kLanes rows at a time.
+TW_INLINE int64_t GroupSums(const IntegerTask& t, IVec flips, const RunEnd& end, int32_t* out) {
   int64_t r = DenseRowSums(t, flips, out);
   for (; r + kLanes <= t.m; r += kLanes) {
     IVec sums[kLanes];
@@ -147,6 +146,18 @@ TW_INLINE IVec SumRow(const IntegerTask& t, int64_t r, IVec flips, const RunEnd&
     for (int i = 0; i < kLanes; ++i) sums[i] = SumRow(t, r + i, flips, end, rests + i);
     StoreInts(out + r, AddNeighbours(sums) + LoadInts(rests));
   }
+  return r;
+}
+#endif
+
+// IntegerGemm::row_sums.
+[[maybe_unused]] void RowSums(const IntegerTask& t, int32_t* out) {
+  const IVec flips = Broadcast(static_cast<int32_t>(t.flip * 0x01010101u));
+  const RunEnd end = EndOf(t, flips);
+  int64_t r = 0;
+#if !defined(__OPTIMIZE_SIZE__)
+  r = GroupSums(t, flips, end, out);
+#endif
   for (; r < t.m; ++r) {
     int32_t rest;
     const IVec sum = SumRow(t, r, flips, end, &rest);

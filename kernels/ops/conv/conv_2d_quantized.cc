@@ -101,7 +101,7 @@ void RunJoined(const RunContext& context, const QuantizedConvState& s) {
 }
 
 void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
-  if (s.joins_images) return RunJoined(context, s);
+  if (kSharesFinely && s.joins_images) return RunJoined(context, s);
   const int64_t image = s.window.h.in * s.window.w.in * s.in_c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
@@ -165,8 +165,8 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   p.weights.transposed = transposed;
   ChooseIntegerGemm(*context, &p);
   const bool pointwise = shape.window.IsPointwise();
-  state->joins_images = dynamic_range && shape.batch > 1 && pointwise && p.groups == 1 &&
-                        p.gemm->bytes && pixels * shape.in_c <= kJoinedValues;
+  state->joins_images = kSharesFinely && dynamic_range && shape.batch > 1 && pointwise &&
+                        p.groups == 1 && p.gemm->bytes && pixels * shape.in_c <= kJoinedValues;
   const int64_t batch = dynamic_range && !state->joins_images ? 1 : shape.batch;
   p.m = pixels * batch;
   PlanRuns(shape, batch, IsInt16(arithmetic) ? 2 : 1, state);
@@ -185,7 +185,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
     state->symmetric = p.groups == 1 && SameScales(*context->input(1));
     state->image_offset = scratch.AddSized(batch * image, 1);
     state->partials_offset = scratch.Add(2 * DynamicChunks(image));
-    if (state->joins_images) {
+    if (kSharesFinely && state->joins_images) {
       state->scales_offset = scratch.Add(p.m);
       state->zeros_offset = scratch.Add(p.m);
     }

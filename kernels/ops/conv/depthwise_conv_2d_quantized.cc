@@ -129,17 +129,18 @@ bool GoesByBytes(const PrepareContext& context, const QuantizedDepthwiseState& s
 // Tasks get rows, which stay together in groups of `outs`, and parts of the channels where the image
 // is small. Of a few tasks there is an even number: two threads have the same share.
 void CutRows(int64_t rows, int64_t outs, QuantizedDepthwiseState* s) {
+  const auto groups_of = [&](int64_t n) { return CeilDiv(n, outs) * outs; };
+  s->rows_per_task = groups_of(s->rows_per_task);
+  if (!kSharesFinely) return;
   const DepthwiseShape& shape = s->shape;
   s->parts = ChannelParts(shape.in_h * shape.in_w, shape.in_c);
   if (s->parts > 1) {
     s->rows_per_task = rows;
     return;
   }
-  const auto groups_of = [&](int64_t n) { return CeilDiv(n, outs) * outs; };
   const auto is_uneven = [&] {
     return NumTasks(*s, rows) % 2 != 0 && NumTasks(*s, rows) < kEnoughTasks;
   };
-  s->rows_per_task = groups_of(s->rows_per_task);
   if (is_uneven()) s->rows_per_task = groups_of(CeilDiv(s->rows_per_task, 2));
   if (is_uneven() && shape.in_c >= 2 * kChannelBlock) s->parts = 2;
 }
@@ -328,8 +329,9 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
   const int64_t per_task = s.rows_per_task;
   context.pool->ParallelFor(NumTasks(s, rows), [&](int64_t index, int thread) {
     const int64_t task = index / s.parts;
-    const ChannelRange channels = PartOfChannels(index % s.parts, s.parts, s.shape.in_c);
-    if (make_channels != nullptr) (*make_channels)(channels);
+    ChannelRange channels = {0, s.shape.in_c};
+    if (kSharesFinely) channels = PartOfChannels(index % s.parts, s.parts, s.shape.in_c);
+    if (kSharesFinely && make_channels != nullptr) (*make_channels)(channels);
     IntegerDepthwiseRows row = shared;
     row.channel_begin = channels.begin;
     row.channel_end = channels.end;
@@ -344,7 +346,7 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
                 IntegerDepthwiseRows row) {
   const int64_t pixels = s.image.in_h * s.image.in_w, image = pixels * s.image.c;
   // Where one task reads a channel, it quantizes it.
-  const bool makes_channels = s.parts > 1 && NumTasks(s, s.out_h) == s.parts;
+  const bool makes_channels = kSharesFinely && s.parts > 1 && NumTasks(s, s.out_h) == s.parts;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   float* output = context.output_data<float>(0);

@@ -126,7 +126,8 @@ void QuantizeChannels(const RunContext& context, const float* in, int64_t pixels
 
 DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t pixels,
                            int64_t channels, bool symmetric, float* partials, int8_t* out) {
-  const int64_t n = pixels * channels, parts = ChannelParts(pixels, channels);
+  const int64_t n = pixels * channels;
+  const int64_t parts = kSharesFinely ? ChannelParts(pixels, channels) : 1;
   const DynamicScale q = ScaleOfImage(context, in, n, symmetric, partials);
   if (parts > 1) {
     context.pool->ParallelFor(parts, [&](int64_t part, int) {

@@ -36,6 +36,13 @@ class RangeKeeper {
   KeptRange* const range_;
 };
 
+// The smallest library shares images out by rows alone, and each by itself.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kSharesFinely = false;
+#else
+constexpr bool kSharesFinely = true;
+#endif
+
 // Channels of an image of few pixels and many channels are cut into so many parts, else 1: a thread
 // works on the channels that it wrote.
 int64_t ChannelParts(int64_t pixels, int64_t channels);
