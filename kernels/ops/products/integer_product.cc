@@ -17,7 +17,8 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kTaskWork = int64_t{1} << 22;
-constexpr int64_t kOutputWork = 64;                       // of its requantization
+constexpr int64_t kRowWork = int64_t{1} << 20;  // of a single row, which waits for its weights
+constexpr int64_t kOutputWork = 64;             // of its requantization
 constexpr int64_t kMadeBlocks = 8, kTilesOfMadeRows = 3;  // of rows that tasks make
 constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
 
@@ -290,8 +291,8 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
   layout.padded = p->padded_n;
   TW_RETURN_IF_ERROR(p->requantizer.Plan(*context, p->arithmetic, layout, p->real));
   p->small = p->requantizer.has_small_factors();
-  const GemmTiles tiles = {p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes, kTaskWork,
-                           kOutputWork};
+  const GemmTiles tiles = {p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes,
+                           p->m == 1 ? kRowWork : kTaskWork, kOutputWork};
   p->cut = CutProduct(tiles, p->m, p->n, p->k(), false);
   const int64_t least_rows = kTilesOfMadeRows * p->gemm->rows;
   if (p->makes_rows && p->cut.panel_blocks > 1 && p->m >= 4 * least_rows) {
