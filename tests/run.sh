@@ -2,7 +2,7 @@
 # One command that installs, builds and tests everything; it ends with CTest's summary and a table of
 # where the time went.
 #
-# Usage: tests/run.sh [--long] [CTest arguments, e.g. -R unit]
+# Usage: tests/run.sh [--long] [CTest arguments: -R, -E, -L or -LE REGEX, -j N, -V, -N, --rerun-failed and the like]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, selected (minsize with a selection),
 # jetson (aarch64, run under qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too), zig's
@@ -14,10 +14,32 @@ cd "$(dirname "$0")/.."
 jobs=${TOPWORK_JOBS:-$(nproc)}
 failed=""
 long=OFF
-if [ "${1:-}" = --long ]; then
-  long=ON
+
+# CTest runs everything where it does not know an argument, so what it takes is listed here.
+refuse() {
+  echo "run.sh: $1. tests/run.sh --help says what it takes; nothing was installed or built." >&2
+  exit 2
+}
+before=""  # the argument that waits for its value
+for argument in "$@"; do
   shift
-fi
+  if [ -n "$before" ]; then
+    before=""
+  else
+    case "$argument" in
+      -h | --help) sed -n '2,12s/^# \{0,1\}//p' tests/run.sh; exit 0 ;;
+      --long) long=ON; continue ;;
+      -R | -E | -L | -LE | -FA | -FS | -FC | -I | -j | -O | --tests-regex | --exclude-regex | --label-regex | \
+        --label-exclude | --parallel | --repeat | --timeout | --stop-time | --test-load | --output-log | \
+        --output-junit) before=$argument ;;
+      -j[0-9]* | -V | -VV | -Q | -N | -U | --verbose | --extra-verbose | --quiet | --show-only* | --progress | \
+        --rerun-failed | --stop-on-failure | --schedule-random | --print-labels | --no-tests=*) ;;
+      *) refuse "unknown argument '$argument'" ;;
+    esac
+  fi
+  set -- "$@" "$argument"
+done
+[ -z "$before" ] || refuse "$before has no value after it"
 
 if [ "$long" = ON ]; then
   toolchains/install-deps.sh test long
@@ -91,7 +113,7 @@ if [ "$long" = ON ]; then
 fi
 
 [ -z "$failed" ] || echo "Builds that failed:$failed"
-measure tests ctest --test-dir build/release --output-on-failure -j "$jobs" "$@" ||
+measure tests ctest --test-dir build/release --output-on-failure --no-tests=error -j "$jobs" "$@" ||
   failed="$failed ctest"
 python3 -B tests/measure.py table "$times"
 python3 -B toolchains/device/table.py

@@ -9,14 +9,23 @@
 #   TOPWORK         a command line that was built before; nothing is installed or built
 # Works from any folder; a second run builds nothing. Without root it prints the packages to install.
 set -eu
+refuse() {
+  echo "quickstart.sh: $1. ports/linux/quickstart.sh --help says what it takes; nothing was installed or built." >&2
+  exit 2
+}
+for argument in "$@"; do
+  case "$argument" in
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) refuse "unknown argument '$argument'" ;;
+  esac
+done
+[ $# -le 2 ] || refuse "it takes an output folder and a command line, and '$3' is one more"
 output=${1:-}
-case "$output" in
-  -h|--help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  "" | /*) ;;
-  *) output=$PWD/$output ;;
-esac
+case "$output" in "" | /*) ;; *) output=$PWD/$output ;; esac
+[ ! -e "$output" ] || [ -d "$output" ] || refuse "'$output' is a file, not a folder for the output"
 tool=${2:-}
 case "$tool" in "" | /*) ;; *) tool=$PWD/$tool ;; esac
+[ -z "$tool" ] || { [ -f "$tool" ] && [ -x "$tool" ]; } || refuse "'$tool' is no program"
 cd "$(dirname "$0")/../.."
 output=${output:-$PWD/build/quickstart-output}
 build=build/quickstart
@@ -37,7 +46,7 @@ percent() { sed -n 's/^  "top1": \([0-9.e-]*\),*$/\1/p' "$1" | awk '{printf "%.1
 
 step 1/7 "Install what is missing and build"
 mkdir -p build "$output"
-if [ $# -ge 2 ]; then
+if [ -n "${2:-}" ]; then
   echo "$tool was built before"
 else
   toolchains/install-deps.sh build
