@@ -19,7 +19,7 @@ import cpp_names
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ["train", "learn", "judge", "checkpoints", "quantizer", "custom_ops", "opencl", "describe", "sparse",
-         "metadata", "export"]
+         "metadata", "export", "messages"]
 FOLDERS = {"ports/linux": "PORT", "runtime/base": "BASE", "runtime/tensor": "TENSOR", "kernels": "KERNELS",
            "models/format": "FORMAT", "runtime/backend": "BACKEND", "runtime/backend/opencl": "OPENCL",
            "runtime/plan": "PLAN", "runtime/session": "SESSION", "runtime/train": "TRAIN", "runtime/api": "API"}
@@ -249,6 +249,8 @@ def amalgamate(args, has):
         texts["opencl_kernel_table.cc"] = kernel_table()
     names = names_to_change(texts)
     writer = Writer(generated)
+    if not has["messages"]:  # before all else, as the build by CMake reads it
+        writer.pieces.append(writer.expand('#include "kernels/contract/places.h"\n'))
     for number, (path, text) in enumerate(texts.items()):
         writer.add(path, text, f"_{number}", names[path])
     version = ".".join(re.search(rf"TW_VERSION_{part}\s+(\d+)", read("runtime/include/topwork/topwork.h"))[1]

@@ -27,10 +27,10 @@ def must(*command, folder=None):
     return result.stdout
 
 
-def make(build, here):
+def make(build, here, without):
     selection = here / "my.selection"
     selection.write_text(must(sys.executable, TOOLS / "select.py", "--train", ZOO / "digits_cnn_f32.tflite"))
-    parts = [word for part in WITHOUT for word in ("--without", part)]
+    parts = [word for part in without for word in ("--without", part)]
     must(sys.executable, "-B", TOOLS / "amalgamate.py", "--selection", selection, *parts, "--build", build,
          "--output", here)
     files = {str(path.relative_to(here)) for path in here.rglob("*") if path.is_file()}
@@ -77,12 +77,17 @@ def check_training(here, compilers, build):
     assert models[0].read_bytes() == models[1].read_bytes(), "the two trained models differ"
 
 
-def check_export(here, compilers, build):
-    """Built without it, the example trains and its export names the part."""
-    compile_library(compilers[1], here, "-DTW_NO_EXPORT=1")
+def check_without_messages(here, compilers, build):
+    """Built without export and messages, the example trains; its export has a code and the line of its sentence."""
+    make(build, here, [*WITHOUT, "export", "messages"])
+    compile_library(compilers[1], here, "-O0")
     program = link_both(here, "train_head", compilers, build)[0]
     result = answer(build, program, ZOO / "digits_cnn_f32.tflite", here / "none.tflite")
-    assert result.returncode != 0 and "TOPWORK_EXPORT=ON" in result.stderr, result.stderr
+    place = re.search(r"UNSUPPORTED: topwork\.cc:(\d+)$", result.stderr, re.M)
+    assert result.returncode != 0 and place, result.stderr
+    # Compilers name the first or the last line of a sentence.
+    lines = (here / "topwork.cc").read_text().split("\n")[int(place[1]) - 4:int(place[1]) + 3]
+    assert any("TOPWORK_EXPORT=ON" in line for line in lines), lines
 
 
 def check_left_out(here, compilers, build):
@@ -103,13 +108,13 @@ def main():
     build, cxx, compiler = pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:4]
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
-        make(build, here)
+        make(build, here, WITHOUT)
         compile_library(cxx, here)
         check_run(here, (compiler, cxx), build)
         check_training(here, (compiler, cxx), build)
         check_left_out(here, (compiler, cxx), build)
         check_symbols(here)
-        check_export(here, (compiler, cxx), build)
+        check_without_messages(here, (compiler, cxx), build)
     print("the amalgamation compiles and answers as the build does")
 
 
