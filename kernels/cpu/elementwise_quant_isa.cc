@@ -250,7 +250,7 @@ template <typename T, bool kIsUnsigned>
 void AddTerms(const QuantBinaryTile& tile, const QuantBinaryParams& p, int32_t negate) {
   const FixedSum fixed(p, kIsUnsigned, negate);
   const Epilogue<T> epilogue(p.y_offset, p.lo, p.hi);
-  if constexpr (sizeof(T) == 1) {
+  if constexpr (sizeof(T) == 1 && !kShortLoops) {
     const RealSum real(p, negate);
     if (real.error < 1.0f / 256.0f) {
       return Rows<T>(tile, epilogue,

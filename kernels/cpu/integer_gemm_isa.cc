@@ -6,6 +6,7 @@
 #define TW_PAIRS_OF_ROWS
 #endif
 
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/integer_blocks.h"
 #include "kernels/cpu/integer_row_sums.h"
@@ -144,15 +145,18 @@ void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int ro
     return end(n_vectors)(t, products, stride, row, rows, n0);
   }
 #endif
-  if (t.factors.real != nullptr || t.factors.small) {
+  if (!kShortLoops && (t.factors.real != nullptr || t.factors.small)) {
     const bool whole = kPacksWhole && IsWhole(t.least + t.zero_point, t.most + t.zero_point);
     const auto end = !t.factors.small ? EndOf<RealColumns>
                      : whole          ? EndOf<SmallColumns<kPacksWhole>>
                                       : EndOf<SmallColumns<false>>;
     return end(n_vectors)(t, products, stride, row, rows, n0);
   }
-  for (int j = 0; j < n_vectors; ++j) {  // rare: the least code
-    EndColumns<FixedColumns, 1>(t, products + j * kLanes, stride, row, rows, n0 + j * kLanes);
+  // Rare, or the least code: small factors are fixed point, too.
+  const auto end = kShortLoops && t.factors.real != nullptr ? EndColumns<RealColumns, 1>
+                                                            : EndColumns<FixedColumns, 1>;
+  for (int j = 0; j < n_vectors; ++j) {
+    end(t, products + j * kLanes, stride, row, rows, n0 + j * kLanes);
   }
 }
 

@@ -44,7 +44,7 @@ ROWS = [
     (f"{LITE0}, the least: inference and training of the last layer, OpenCL",
      [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION"], 710),
     (f"{LITE0}, the least: inference and training of the last layer, CPU",
-     [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "SELECTION"], 490),
+     [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "SELECTION"], 475),
     (f"{LITE0}, the least: the same without writing of trained models",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "-DTOPWORK_EXPORT=OFF", "SELECTION"], 0),
     (f"{LITE0}, the least: inference, CPU", [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, "SELECTION"], 360),
