@@ -140,7 +140,8 @@ def kernel_table():
         paths += sorted(os.path.relpath(file, ROOT) for file in glob.glob(f"{ROOT}/kernels/{pattern}"))
     rows, total, texts = "", 0, []
     for path in paths:
-        texts.append(read(path).encode())
+        text = re.sub(r"^[ \t]*//.*", "", read(path), flags=re.M)
+        texts.append(re.sub(r"^[ \t]+", "", text, flags=re.M).encode())
         name = os.path.basename(path).split(".")[0]
         rows += f'    {{"{name}", "{path}", {total}, {len(texts[-1])}}},\n'
         total += len(texts[-1])

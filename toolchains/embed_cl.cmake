@@ -1,5 +1,5 @@
 # OpenCL kernels as data inside the library: every .cl and .clh below kernels and contract/functions.inc,
-# without comments, compressed as one text, with a table of their names (runtime/backend/opencl/kernel_source.h). The
+# without comments and indents, compressed as one text, with a table of their names (runtime/backend/opencl/kernel_source.h). The
 # name of .../x.cl is "x".
 include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
 
@@ -16,6 +16,7 @@ function(tw_embed_kernels target)
     file(READ "${file}" content)
     # Lines of comments are empty there, so that compilers' messages name the file's own lines.
     string(REGEX REPLACE "(^|\n)[ \t]*//[^\n]*" "\\1" content "${content}")
+    string(REGEX REPLACE "\n[ \t]+" "\n" content "${content}")
     string(LENGTH "${content}" size)
     string(APPEND text "${content}")
     string(APPEND rows "    {\"${name}\", \"${path}\", ${total}, ${size}},\n")
