@@ -328,14 +328,15 @@ void RidgePath::Fit(const Penalised& at, int64_t block, std::vector<double>* wor
 }
 
 // visit(b, leverage, residuals): the example's residuals times √weight, [n_outputs] (dual: they and the
-// leverage divided by λ). On several threads.
+// leverage divided by λ), of every stride-th block. On several threads.
 void RidgePath::ForEachFit(
-    const Penalised& at,
+    const Penalised& at, int64_t stride,
     FunctionRef<void(int64_t b, double leverage, const double* residuals)> visit) const {
   const int64_t size = system_.size();
   const int64_t n_outputs = design_.n_outputs;
-  const int64_t n_tiles = NumBlocks(design_.n, kLanes);
-  ForEachBlock(pool_, n_tiles, 2 * design_.n * size * (n_outputs + 2), [&](int64_t tile) {
+  const int64_t n_tiles = NumBlocks(NumBlocks(design_.n, kLanes), stride);
+  ForEachBlock(pool_, n_tiles, 2 * n_tiles * kLanes * size * (n_outputs + 2), [&](int64_t at_tile) {
+    const int64_t tile = at_tile * stride;
     std::vector<double> work(static_cast<size_t>(size * kLanes));
     std::vector<double> fit(static_cast<size_t>(NumBlocks(n_outputs, kLanes) * kLanes * kLanes));
     std::vector<double> residuals(static_cast<size_t>(n_outputs));
@@ -352,11 +353,11 @@ void RidgePath::ForEachFit(
   });
 }
 
-Status RidgePath::LeaveOneOut(double lambda, Span<double> out) const {
+Status RidgePath::LeaveOneOut(double lambda, Span<double> out, int64_t stride) const {
   TW_ASSIGN_OR_RETURN(const Penalised at, Penalise(lambda));
   const int64_t n_outputs = design_.n_outputs;
   std::vector<char> failed(static_cast<size_t>(design_.n), 0);
-  ForEachFit(at, [&](int64_t b, double leverage, const double* residuals) {
+  ForEachFit(at, stride, [&](int64_t b, double leverage, const double* residuals) {
     const double root = roots_[static_cast<size_t>(b)];
     const double rest = dual_ ? leverage : 1.0 - leverage - root * root / scale_.total_weight;
     if (!(rest > 0.0)) failed[static_cast<size_t>(b)] = 1;
@@ -423,7 +424,7 @@ Status RidgePath::LeaveGroupOut(double lambda, Span<const int32_t> groups, Span<
   if (members.size() < 2) return InvalidArgument("leaving a group out needs two groups");
   if (members.size() == static_cast<size_t>(design_.n)) return LeaveOneOut(lambda, out);
   TW_ASSIGN_OR_RETURN(const Penalised at, Penalise(lambda));
-  ForEachFit(at, [&](int64_t b, double, const double* residuals) {
+  ForEachFit(at, 1, [&](int64_t b, double, const double* residuals) {
     std::copy_n(residuals, design_.n_outputs, out.data() + b * design_.n_outputs);
   });
   for (const std::vector<int32_t>& group : members) TW_RETURN_IF_ERROR(LeaveOut(at, group, out));

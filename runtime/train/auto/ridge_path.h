@@ -71,8 +71,13 @@ class RidgePath {
   std::vector<double> Lambdas(int count) const;
 
   // [n, n_outputs]: what a fit without the example predicts for it. NUMERIC when lambda is too small
-  // for the system.
-  Status LeaveOneOut(double lambda, Span<double> out) const;
+  // for the system. Of stride · kSampled examples the first kSampled alone, where it is above 1.
+  Status LeaveOneOut(double lambda, Span<double> out, int64_t stride = 1) const;
+  static constexpr int64_t kSampled = Tridiagonal::kLanes;
+  // Multiplications that LeaveOneOut takes.
+  double WorkOfLeaveOneOut() const {
+    return static_cast<double>(design_.n * design_.n_outputs) * static_cast<double>(system_.size());
+  }
   // The same without all examples of its group. INVALID_ARGUMENT when there are no two groups.
   Status LeaveGroupOut(double lambda, Span<double> out) const;
   // By other groups than the design's, for example the parts of a cross-validation.
@@ -103,7 +108,7 @@ class RidgePath {
   void Fit(const Penalised& at, int64_t block, std::vector<double>* work, double* fit,
            double* leverage) const;
   void ForEachFit(
-      const Penalised& at,
+      const Penalised& at, int64_t stride,
       FunctionRef<void(int64_t b, double leverage, const double* residuals)> visit) const;
   Status LeaveOut(const Penalised& at, const std::vector<int32_t>& members, Span<double> out) const;
 

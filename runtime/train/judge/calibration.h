@@ -31,7 +31,7 @@ struct Temperature {
 };
 
 // T that minimises the mean cross-entropy of logits / T. The loss is convex in β = 1 / T; its
-// derivative's zero is found by Newton's method inside a shrinking bracket, in double precision.
+// derivative's zero is found by Newton's method, hastened, inside a shrinking bracket, in double precision.
 // `logits` is [n, n_outputs] of examples that were not trained on; targets are labels for softmax,
 // values for sigmoid. INVALID_ARGUMENT for no examples or a regression, NUMERIC for logits that are
 // not finite.
