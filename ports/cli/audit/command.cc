@@ -98,8 +98,9 @@ void RunAuditCommand(const AuditOptions& options) {
 const char kAuditFooter[] =
     "A head is fitted to the examples. Each label is then judged by the head without that example (and\n"
     "its group): the margin is the score of the label less the largest other one. From all scores\n"
-    "follows how many labels are wrong (the estimate), and for each label how probable that is: it is\n"
-    "listed as probably wrong where another class is right with more than one half. An example's value\n"
+    "follows how many labels are wrong (the estimate), and for each label how probable that is: the\n"
+    "least probable come first, and one is called probably wrong where another class is right with\n"
+    "more than one half. An example's value\n"
     "is what it adds to the right answers of its nearest neighbours (a Shapley value, times the number\n"
     "of examples).\n\n"
     "Put the corrected labels.csv into DIR: train, evaluate and audit then take the labels from it.\n\n"

@@ -153,8 +153,8 @@ LabelsPage AuditPage(const NamedAudit& audit, const Dataset& data, const std::st
   ListFiles(audit, data, &page);
   page.sections = {
       Section(audit, data, audit.Worst(count), "worst", "Probably mislabelled",
-              "The smallest margin first: the score of the label less the largest other one. Below "
-              "0 the others say another class."),
+              "The least probable label first. Its margin is its score less the largest other one: "
+              "below 0 the others say another class."),
       Section(
           audit, data, audit.Best(count), "best", "Worth most",
           "These help their neighbours most (Shapley values for a nearest-neighbour classifier, "

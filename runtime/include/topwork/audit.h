@@ -54,7 +54,7 @@ typedef struct tw_audit_options {
 typedef struct tw_audit {
   size_t struct_size;
   size_t n_examples;
-  // The smallest margin first.
+  // The least probable label first.
   const tw_audited_example* examples;
   int64_t n_suspects;
   // The share of labels that are wrong, estimated from the scores: that of the most likely mixture

@@ -30,7 +30,7 @@ struct AuditOptions : tw_audit_options {
 
 // An audit with an array of its own: its pointers are null.
 struct Audit : tw_audit {
-  std::vector<tw_audited_example> all;           // `examples`: the smallest margin first
+  std::vector<tw_audited_example> all;           // `examples`: the least probable label first
   std::optional<tw_near_duplicates> duplicates;  // `near_duplicates`
 };
 

@@ -13,14 +13,18 @@ constexpr double kWrongBefore = 3.0, kRightBefore = 57.0;  // the prior's expone
 constexpr double kLeastNoise = 1e-6, kMostNoise = 0.5;
 constexpr int kScales = 25;
 
-double ScaledSoftmax(const float* scores, size_t n, double scale, size_t c) {
+double LogSoftmax(const float* scores, size_t n, double scale, size_t c) {
   const double largest = static_cast<double>(*std::max_element(scores, scores + n));
   const auto power = [&](size_t k) {
     return std::exp(scale * (static_cast<double>(scores[k]) - largest));
   };
   double sum = 0.0;
   for (size_t k = 0; k < n; ++k) sum += power(k);
-  return power(c) / sum;
+  return scale * (static_cast<double>(scores[c]) - largest) - std::log(sum);
+}
+
+double ScaledSoftmax(const float* scores, size_t n, double scale, size_t c) {
+  return std::exp(LogSoftmax(scores, n, scale, c));
 }
 
 // Of every example's label.
@@ -105,7 +109,9 @@ LabelAudit AuditLabels(Span<const float> scores, Span<const int32_t> labels) {
   std::vector<int32_t> order(labels.size());
   for (size_t i = 0; i < labels.size(); ++i) {
     examples[i] = AuditOne(audit, scores.data() + i * n, n, i, labels[i]);
-    keys[i] = static_cast<float>(-examples[i].margin);
+    // The order of the probabilities, which many would share by rounding.
+    keys[i] = static_cast<float>(
+        -LogSoftmax(scores.data() + i * n, n, audit.scale, static_cast<size_t>(labels[i])));
     order[i] = static_cast<int32_t>(i);
   }
   SortByKeys(keys.data(), 1, &order);

@@ -31,7 +31,7 @@ struct AuditedExample {
 };
 
 struct LabelAudit {
-  std::vector<AuditedExample> examples;  // the smallest margin first, equal ones as they came
+  std::vector<AuditedExample> examples;  // the least probable label first, equal ones as they came
   double noise = 0.0;                    // e
   double scale = 1.0;                    // s, one of 25 from 0.5 to 40
 };

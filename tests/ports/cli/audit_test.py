@@ -60,7 +60,7 @@ def check_audit(checks, tool, here):
     found = document(checks, tool, "audit", EFFICIENTNET, "--data", data, "--count", "10",
                      "--fix", here / "fixed.csv", "--report", here / "audit.html", "--cache", here / "cache")
     worst = found.get("worst", [])
-    checks.expect(len(worst) == 10 and [row["margin"] for row in worst] == sorted(row["margin"] for row in worst),
+    checks.expect(len(worst) == 10 and [row["probability"] for row in worst] == sorted(row["probability"] for row in worst),
                   "audit: %s" % worst)
     wrong = {name for name in map(name_of, worst[:WRONG]) if name.startswith("wrong_")}
     checks.expect(len(wrong) == WRONG and all(row["margin"] < 0 and row["label"] == "no_face"

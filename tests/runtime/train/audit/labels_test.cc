@@ -18,9 +18,10 @@ TEST_CASE("label audit: margins, suggestions and their order", "[train]") {
   const std::vector<int32_t> labels = {0, 1, 1, 2, 2};
   const LabelAudit found = AuditLabels(scores, labels);
   REQUIRE(found.examples.size() == 5);
-  const int32_t order[] = {3, 1, 0, 4, 2};
+  // Of two right ones with the same margin, one has two other classes in doubt.
+  const int32_t order[] = {3, 1, 4, 0, 2};
   const double margins[] = {-9.0, -0.5, 4.0, 4.0, 6.0};
-  const int32_t suggested[] = {1, 0, 0, 2, 1};
+  const int32_t suggested[] = {1, 0, 2, 0, 1};
   for (size_t i = 0; i < 5; ++i) {
     CHECK(found.examples[i].index == order[i]);
     CHECK(found.examples[i].margin == Approx(margins[i]));
