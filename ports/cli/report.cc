@@ -125,6 +125,8 @@ Json ReportJson(const TrainingReport& report) {
   }
   for (const DepthRow& row : report.depths) {
     json["depths"].push_back({{"layers", row.layers},
+                              {"projected", row.projected},
+                              {"hidden", row.hidden},
                               {"accuracy", row.accuracy},
                               {"loss", row.loss},
                               {"seconds", row.seconds},

@@ -59,9 +59,11 @@ struct CandidateRow {
   bool chosen = false;
 };
 
-// How many of the last layers were tried by --layers auto; its figures are of examples held back.
+// What --layers auto tried: how many of the last layers, or one that is put in front of the last; its
+// figures are of examples held back.
 struct DepthRow {
   int32_t layers = 1;
+  int32_t projected = 0, hidden = 0;  // units in front of the last layer; 0: none
   double accuracy = 0.0, loss = 0.0, seconds = 0.0;
   double bytes = 0.0;  // of features and backbone
   bool chosen = false;

@@ -308,9 +308,8 @@ Optimizer ResolveOptimizer(const TrainerOptions& o) {
   const bool sampled = o.balance_classes == Balance::kRepeat ||
                        o.balance_classes == Balance::kSmote || o.mixup_alpha != 0.0f ||
                        o.loss.focal_gamma != 0.0f;
-  const bool added = o.n_hidden + o.n_projected > 0;
-  const bool steps = kTrainsLastAlone || sampled || added || penalised || adam || rate || epochs ||
-                     start || o.augmentation.n_variants > 0 || o.device.is_opencl();
+  const bool steps = kTrainsLastAlone || sampled || o.n_hidden > 0 || penalised || adam || rate ||
+                     epochs || start || o.augmentation.n_variants > 0 || o.device.is_opencl();
   return steps ? Optimizer::kAdam : Optimizer::kAuto;
 }
 

@@ -146,7 +146,7 @@ class Training {
     const int64_t begin = port::NowNanos();
     DepthChoice choice = ChooseDepth(options_, model_, *data_, loss_,
                                      [this](TrainerSettings* settings) { RecordPixels(settings); });
-    options_ = WithDepth(options_, choice.layers);
+    options_ = WithDepth(options_, choice.chosen);
     // What is left, but never none: 0 is no limit.
     const double left = options_.max_seconds - port::SecondsSince(begin);
     if (options_.max_seconds > 0.0) options_.max_seconds = std::max(left, 1e-3);

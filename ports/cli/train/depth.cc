@@ -20,6 +20,18 @@ struct Tried {
   std::vector<double> losses;
 };
 
+bool IsLast(const DepthRow& row) {
+  return row.layers == 1 && row.projected == 0 && row.hidden == 0;
+}
+
+std::string NameOf(const DepthRow& row) {
+  if (row.projected > 0) {
+    return "last layer behind a random projection to " + std::to_string(row.projected);
+  }
+  if (row.hidden > 0) return "last layer behind " + std::to_string(row.hidden) + " hidden units";
+  return row.layers == 1 ? "last layer alone" : "last " + std::to_string(row.layers) + " layers";
+}
+
 std::string LossText(double loss) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.4f", loss);
@@ -55,27 +67,45 @@ class DepthChooser {
   DepthChoice Choose() {
     DepthChoice choice;
     std::vector<double> best;
-    for (int32_t layers = 1; layers <= kMostDepth; ++layers) {
+    size_t chosen = 0;
+    for (const DepthRow& row : Candidates()) {
       Tried tried;
-      tried.row.layers = layers;
-      if (layers == 1 || left() > 0.0) {
-        Try(layers, &tried);
+      tried.row = row;
+      const bool first = choice.rows.empty();
+      if (first || left() > 0.0) {
+        Try(&tried);
       } else {
         tried.row.skipped = "half of --max-seconds is over";
       }
       choice.rows.push_back(tried.row);
-      if (!tried.row.skipped.empty()) break;
-      if (layers == 1 || IsBetter(best, tried.losses)) {
-        choice.layers = layers;
+      // What does not fit is not deeper either.
+      if (!tried.row.skipped.empty() && (row.layers > 1 || left() <= 0.0)) break;
+      if (tried.row.skipped.empty() && (first || IsBetter(best, tried.losses))) {
+        chosen = choice.rows.size() - 1;
         best = tried.losses;
       }
     }
-    for (DepthRow& row : choice.rows) row.chosen = row.layers == choice.layers;
+    choice.rows[chosen].chosen = true;
+    choice.chosen = choice.rows[chosen];
     choice.reason = Reason(choice);
     return choice;
   }
 
  private:
+  std::vector<DepthRow> Candidates() const {
+    std::vector<DepthRow> rows(1);
+    if (options_.optimizer == "auto") {
+      rows.resize(3);
+      rows[1].projected = kProjected;
+      rows[2].hidden = kHidden;
+    }
+    for (int32_t layers = 2; layers <= kMostDepth; ++layers) {
+      rows.emplace_back();
+      rows.back().layers = layers;
+    }
+    return rows;
+  }
+
   // Of what choosing may take; infinite without a limit.
   double left() const {
     if (options_.max_seconds <= 0.0) return HUGE_VAL;
@@ -95,9 +125,10 @@ class DepthChooser {
   }
 
   // row.skipped tells why it was not tried.
-  void Try(int32_t layers, Tried* tried) {
+  void Try(Tried* tried) {
     const int64_t begin = port::NowNanos();
-    TrainOptions options = WithDepth(options_, layers);
+    const bool first = IsLast(tried->row);
+    TrainOptions options = WithDepth(options_, tried->row);
     options.reject = 0.0f;
     options.trainer.keep_held_back = 1;
     options.trainer.features.cache_path = nullptr;
@@ -105,25 +136,23 @@ class DepthChooser {
     TrainerSettings settings(options, loss_, data_.class_names());
     record_(&settings);
     tw::Result<tw::Trainer> made = tw::Trainer::Create(model_, settings.get());
-    if (!made.ok() && layers > 1) {
+    if (!made.ok() && !first) {
       tried->row.skipped = made.status().message();
       return;
     }
     tw::Trainer trainer = CheckValue(std::move(made), options_.common.model);
     const CancelOnStop cancel([&] { (void)trainer.Cancel(); });
     tried->row.bytes = MemoryOf(CheckValue(trainer.Info()), options, data_.size());
-    if (layers > 1 && tried->row.bytes > MemoryLimit(options_)) {
+    if (!first && tried->row.bytes > MemoryLimit(options_)) {
       tried->row.skipped = "its features and backbone would take " + HumanBytes(tried->row.bytes) +
                            ", " + HumanBytes(MemoryLimit(options_)) + " are allowed";
       return;
     }
-    const std::string what =
-        "features, " + std::to_string(layers) + (layers > 1 ? " layers" : " layer");
-    Feeder feeder(data_, what, ShowProgress(options_.common.json));
+    Feeder feeder(data_, "features, " + NameOf(tried->row), ShowProgress(options_.common.json));
     feeder.Finish(trainer.AddExamples(feeder.get()));
     const double seconds = std::isinf(left()) ? 0.0 : std::max(left(), 1e-3);
     const bool finished = CheckValue(trainer.FitFor(seconds));
-    if (!finished && layers > 1) {
+    if (!finished && !first) {
       tried->row.skipped = "half of --max-seconds was over before its training";
       return;
     }
@@ -143,18 +172,17 @@ class DepthChooser {
   }
 
   static std::string Reason(const DepthChoice& choice) {
-    const DepthRow& last = choice.rows.back();
-    std::string reason =
-        choice.layers == 1
-            ? "the last layer alone: deeper ones do not lose less by more than a standard error"
-            : "the last " + std::to_string(choice.layers) +
-                  " layers: examples held back lose less than with fewer, by more than a standard "
-                  "error";
-    if (choice.layers == 1 && choice.rows.size() == 2 && !last.skipped.empty()) {
-      reason = "the last layer alone";
+    const auto tried = [](const DepthRow& row) { return row.skipped.empty(); };
+    std::string reason = NameOf(choice.chosen);
+    if (!IsLast(choice.chosen)) {
+      reason +=
+          ": examples held back lose less than with the ones before, by more than a standard "
+          "error";
+    } else if (std::count_if(choice.rows.begin(), choice.rows.end(), tried) > 1) {
+      reason += ": the others do not lose less by more than a standard error";
     }
-    if (!last.skipped.empty()) {
-      reason += "; " + std::to_string(last.layers) + " layers were not tried: " + last.skipped;
+    for (const DepthRow& row : choice.rows) {
+      if (!tried(row)) reason += "; " + NameOf(row) + ": not tried, " + row.skipped;
     }
     return reason;
   }
@@ -169,10 +197,13 @@ class DepthChooser {
 
 }  // namespace
 
-TrainOptions WithDepth(const TrainOptions& given, int32_t layers) {
+TrainOptions WithDepth(const TrainOptions& given, const DepthRow& row) {
   TrainOptions options = given;
-  options.layers = layers == 1 ? "last" : std::to_string(layers);
-  if (layers > 1 && options.optimizer == "auto") options.optimizer = "adam";
+  options.layers = row.layers == 1 ? "last" : std::to_string(row.layers);
+  options.trainer.head.n_projected = row.projected;
+  options.trainer.head.n_hidden = row.hidden;
+  const bool steps = row.layers > 1 || row.hidden > 0;
+  if (steps && options.optimizer == "auto") options.optimizer = "adam";
   return options;
 }
 
@@ -187,9 +218,8 @@ void PrintDepths(const TrainingReport& report) {
       {"layers tried, on examples held back", ">accuracy", ">loss", ">time", ">memory", ""});
   for (const DepthRow& row : report.depths) {
     if (!row.skipped.empty()) continue;
-    table.Row({row.layers == 1 ? "last" : "last " + std::to_string(row.layers),
-               PercentText(row.accuracy), LossText(row.loss), HumanSeconds(row.seconds),
-               HumanBytes(row.bytes), row.chosen ? "taken" : ""});
+    table.Row({NameOf(row), PercentText(row.accuracy), LossText(row.loss),
+               HumanSeconds(row.seconds), HumanBytes(row.bytes), row.chosen ? "taken" : ""});
   }
   std::printf("\n");
   table.Print(2);

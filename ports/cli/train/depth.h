@@ -1,4 +1,5 @@
-// --layers auto: how many of the last layers are trained, by the loss of examples held back.
+// --layers auto: how many of the last layers are trained, and behind what, by the loss of examples held
+// back.
 #ifndef TOPWORK_PORTS_CLI_TRAIN_DEPTH_H_
 #define TOPWORK_PORTS_CLI_TRAIN_DEPTH_H_
 
@@ -13,14 +14,17 @@ namespace topwork {
 namespace cli {
 
 // The last layer, the last two and so on, up to kMostDepth, are trained on the training examples and
-// judged on the others. One more layer is taken where the examples held back lose less by it than by
-// the choice before, by more than the standard error of the mean difference. No depth is begun after
+// judged on the others. The optimizer auto tries the last layer behind a random projection and behind
+// a hidden layer in between. The next one is taken where the examples held back lose less by it than by
+// the choice before, by more than the standard error of the mean difference. None is begun after
 // half of --max-seconds, nor one whose features and backbone would take more memory than
 // --cache-limit and --memory-limit together, without these half of the machine's.
 constexpr int32_t kMostDepth = 4;
+constexpr int32_t kProjected = 1024;
+constexpr int32_t kHidden = 64;
 
 struct DepthChoice {
-  int32_t layers = 1;
+  DepthRow chosen;
   std::vector<DepthRow> rows;
   std::string reason;
 };
@@ -30,8 +34,9 @@ DepthChoice ChooseDepth(const TrainOptions& options, const tw::Model& model, con
                         const std::string& loss,
                         const std::function<void(TrainerSettings*)>& record);
 
-// The options of a training of so many layers: an optimizer auto becomes adam below the last one.
-TrainOptions WithDepth(const TrainOptions& options, int32_t layers);
+// The options of a training of that row: an optimizer auto becomes adam where it trains more than the
+// last layer.
+TrainOptions WithDepth(const TrainOptions& options, const DepthRow& row);
 
 void PrintDepths(const TrainingReport& report);
 

@@ -59,8 +59,9 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
   group
       ->add_option(
           "--layers", options->layers,
-          "layers with weights that are trained: last, last2, or a number; auto: as many as "
-          "examples held back lose clearly less by, within half of --max-seconds")
+          "layers with weights that are trained: last, last2, or a number; auto: as many, or a "
+          "random projection or hidden layer, as examples held back lose clearly less by, within "
+          "half of --max-seconds")
       ->type_name("N")
       ->capture_default_str();
   group->add_flag("--bias-only", options->trainer.head.bias_only,

@@ -103,7 +103,6 @@ std::string StepFlag(const TrainOptions& options) {
       {"--bias-only", t.head.bias_only != 0},
       {"--augment", t.augmentation.n_variants != 0},
       {"--hidden", t.head.n_hidden != 0},
-      {"--project", t.head.n_projected != 0},
       {"--focal", t.loss.focal_gamma != 0.0f},
       {"--mixup", t.loss.mixup_alpha != 0.0f},
       {"--balance", options.balance == "repeat" || options.balance == "smote"},
@@ -158,7 +157,7 @@ static void CheckDepthOptions(const TrainOptions& options) {
         "--layers auto begins anew: leave out --resume, --head, --memory, --init shipped and "
         "--replay");
   Usage(head.append != 0 || head.bias_only != 0 || head.n_hidden != 0 || head.n_projected != 0,
-        "--layers auto chooses among the model's own layers: leave out --append-head, --bias-only, "
+        "--layers auto chooses what is trained: leave out --append-head, --bias-only, "
         "--hidden and --project");
 }
 

@@ -34,7 +34,8 @@ class Trainer(BaseEstimator):
         "head.n_neighbours" and "head.max_rows" belong to it).
     n_epochs, batch_size, learning_rate (0: chosen), weight_decay : of the steps.
     n_layers : layers with weights that are trained, counted from the last. "auto": as many (4 at most) as make the
-        examples held back lose less; only fit takes it, and trains once for each depth.
+        examples held back lose less, or with the optimizer "auto" a random projection or hidden layer in front of the
+        last one; only fit takes it, and trains once for each.
     n_hidden : above 0: a dense layer of so many units with ReLU in front of the last one.
     append : the model's output holds features, and gets a new layer behind it.
     balance : "none", "weights", "repeat" or "smote": what makes all classes count the same.
@@ -54,8 +55,9 @@ class Trainer(BaseEstimator):
     history_ : one dictionary for each epoch.
     n_features_in_ : numbers of an example.
     n_layers_ : the layers that are trained.
-    depths_ : of "auto", a dictionary for each depth that was tried: n_layers, accuracy and loss on the examples held
-        back, or why it was skipped. Else empty.
+    n_projected_, n_hidden_ : units of a random projection and of a hidden layer in front of the last one; 0: none.
+    depths_ : of "auto", a dictionary for each that was tried: n_layers, n_projected, n_hidden, accuracy and loss on the
+        examples held back, or why it was skipped. Else empty.
 
     Ctrl-C ends what is going on. Raises topwork.Error and its subclasses with the library's sentence.
     """
@@ -167,7 +169,7 @@ class Trainer(BaseEstimator):
     def audit(self, n_neighbours: int = 5) -> dict[str, Any]:
         """Judges the labels of all examples ("softmax"), each by a head fitted without it and its group:
 
-        examples : one dictionary for each, the most doubtful first: index (in the order of fit and partial_fit), label,
+        examples : one dictionary for each, the least probable label first: index (in the order of fit and partial_fit), label,
             suggested (label), margin (below 0: the label may be wrong), probability (that it is right), value (below 0:
             it misleads its n_neighbours), is_suspect.
         n_suspects, noise : how many are probably wrong; the share of wrong labels, estimated.
@@ -220,12 +222,16 @@ class Trainer(BaseEstimator):
 
     def _choose_depth(self, X: Any, y: Any, groups: Any) -> None:
         self.depths_: list[dict[str, Any]] = []
+        given = (self.options or {}).get("head.n_projected", 0)
+        shape = depth.Shape(n_projected=given, n_hidden=self.n_hidden)
         if self.n_layers == "auto":
-            self.n_layers_, self.depths_ = depth.choose(self, X, y, groups)
+            chosen, self.depths_ = depth.choose(self, X, y, groups)
+            shape = depth.Shape(chosen.n_layers, chosen.n_projected or given, chosen.n_hidden or self.n_hidden)
         elif isinstance(self.n_layers, str):
             raise ValueError(f'n_layers is {self.n_layers!r}: give a number or "auto"')
         else:
-            self.n_layers_ = self.n_layers
+            shape = shape._replace(n_layers=self.n_layers)
+        self.n_layers_, self.n_projected_, self.n_hidden_ = shape
 
     def _start(self, X: Any, y: Any, classes: Optional[NDArray[Any]], groups: Any = None) -> None:
         self._choose_depth(X, y, groups)
@@ -250,12 +256,14 @@ class Trainer(BaseEstimator):
         return Model.from_bytes(self.model) if isinstance(self.model, bytes) else Model.open(self.model)
 
     def _options(self, n_outputs: int) -> dict[str, Any]:
-        optimizer = depth.optimizer_of(self.optimizer, self.n_layers_) if self.n_layers == "auto" else self.optimizer
+        shape = depth.Shape(self.n_layers_, self.n_projected_, self.n_hidden_)
+        optimizer = shape.optimizer(self.optimizer) if self.n_layers == "auto" else self.optimizer
         options: dict[str, Any] = {
             "n_classes": n_outputs, "n_epochs": self.n_epochs, "batch_size": self.batch_size, "seed": self.seed,
             "loss.kind": self.loss, "loss.balance_classes": self.balance, "optimizer.kind": optimizer,
             "optimizer.learning_rate": self.learning_rate, "optimizer.weight_decay": self.weight_decay,
-            "head.n_layers": self.n_layers_, "head.n_hidden": self.n_hidden, "head.append": int(self.append),
+            "head.n_layers": self.n_layers_, "head.n_hidden": self.n_hidden_, "head.append": int(self.append),
+            "head.n_projected": self.n_projected_,
             "validation_fraction": self.validation_fraction, "reject_rate": self.reject_rate,
             "n_threads": self.n_threads}
         for name, value in (("device", self.device), ("features.cache_path", self.cache_path)):

@@ -21,7 +21,7 @@ typedef enum tw_optimizer TW_ENUM_INT {
   // Tries ridge regression, L-BFGS, their mean and imprinting with many penalties, and takes what
   // does best on examples left out; over after one epoch. It stands for SGD with momentum, and for
   // ADAM where learning_rate, betas, epsilon, a penalty, clip_norm, a schedule, patience,
-  // batch_size, n_epochs, head.init, head.n_layers, augmentation or an OpenCL device is not the
+  // batch_size, n_epochs, head.init, n_layers, n_hidden, augmentation or an OpenCL device is not the
   // default. tw_trainer_info tells which it is.
   TW_OPTIMIZER_AUTO = 6,
   // Nearest neighbours: the examples themselves are stored as unit vectors, and a class scores by those

@@ -95,12 +95,18 @@ def check_depths(checks, tool, here):
     deep = train(checks, tool, "--output", output, "--layers", "auto", "--epochs", "3", "--lr", "0.001")
     checks.expect([row["chosen"] for row in deep["depths"]] == [False, False, False, True] and
                   deep["settings"]["layers"] == "4", "the last four: %s" % deep["depths"])
+    # Without a flag of steps, layers in front of the last one are tried, too.
+    shapes = [(row["layers"], row["projected"], row["hidden"]) for row in
+              train(checks, tool, "--output", output, "--layers", "auto")["depths"]]
+    checks.expect(shapes == [(1, 0, 0), (1, 1024, 0), (1, 0, 64), (2, 0, 0), (3, 0, 0), (4, 0, 0)], "tried: %s" % shapes)
+    projected = train(checks, tool, "--output", output, "--project", "64")
+    checks.expect(projected["candidates"][0]["name"] == "ridge", "--project 64: %s" % projected.get("candidates"))
     # Without room or time for more it is the last layer, with the reason.
     small = train(checks, tool, "--output", output, "--layers", "auto", "--cache-limit", "300KB", "--memory-limit",
                   "300KB")
     checks.expect("are allowed" in small["depth_reason"] and small["depths"][0]["chosen"], small["depth_reason"])
     short = train(checks, tool, "--output", output, "--layers", "auto", "--max-seconds", "0.000001")
-    checks.expect("2 layers were not tried: half of --max-seconds" in short["depth_reason"], short["depth_reason"])
+    checks.expect("not tried, half of --max-seconds" in short["depth_reason"], short["depth_reason"])
     result = run(tool, "train", DIGITS_CNN, *DATA, "--output", output, "--layers", "auto", *steps)
     checks.expect("layers tried, on examples held back" in result.stdout and "taken" in result.stdout, result.stdout)
     for flags, text in ((["--validation", "0"], "--validation above 0"),

@@ -60,17 +60,34 @@ def test_as_many_layers_as_help():
     images, labels = inverted()
     trainer = topwork.Trainer(DIGITS, n_layers="auto", n_epochs=40, learning_rate=0.003).fit(images, labels)
     rows = trainer.depths_
-    assert [row["n_layers"] for row in rows] == list(range(1, len(rows) + 1)) and len(rows) > 1
+    shapes = [(row["n_layers"], row["n_projected"], row["n_hidden"]) for row in rows]
+    assert shapes[:4] == [(1, 0, 0), (1, 1024, 0), (1, 0, 64), (2, 0, 0)]
+    assert [row["n_layers"] for row in rows[2:]] == list(range(1, len(rows) - 1))
     fixed = topwork.Trainer(DIGITS, n_layers=2, optimizer="adam", n_epochs=40, learning_rate=0.003,
                             options={"keep_held_back": 1}).fit(images, labels)
-    assert rows[1]["loss"] == fixed.evaluate()["loss"]
-    losses = {row["n_layers"]: row["loss"] for row in rows if "loss" in row}
-    assert losses[trainer.n_layers_] == min(losses[n] for n in range(1, trainer.n_layers_ + 1))
+    assert rows[3]["loss"] == fixed.evaluate()["loss"]
+    losses = [row.get("loss", np.inf) for row in rows]
+    taken = shapes.index((trainer.n_layers_, trainer.n_projected_, trainer.n_hidden_))
+    assert losses[taken] == min(losses[:taken + 1]) and trainer.n_layers_ > 1
     others, truth = inverted(seed=2)
     assert trainer.score(others, truth) > 0.8
     # A dense layer on features has nothing before it.
     alone = topwork.Trainer(n_layers="auto").fit(*blobs())
-    assert alone.n_layers_ == 1 and "skipped" in alone.depths_[1]
+    assert alone.n_layers_ == 1 and "skipped" in alone.depths_[-1]
+
+
+def test_a_projection_where_it_helps():
+    """Rings in a plane: no head of their two coordinates tells them apart."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 2, 300)
+    angles, radii = rng.uniform(0, 2 * np.pi, 300), 1 + labels + 0.1 * rng.normal(size=300)
+    X = (radii * np.array([np.cos(angles), np.sin(angles)])).T.astype(np.float32)
+    trainer = topwork.Trainer(n_layers="auto").fit(X[:200], labels[:200])
+    assert (trainer.n_layers_, trainer.n_projected_, trainer.n_hidden_) == (1, 1024, 0)
+    assert trainer.score(X[200:], labels[200:]) > 0.95
+    assert topwork.Trainer().fit(X[:200], labels[:200]).score(X[200:], labels[200:]) < 0.8
+    again = topwork.Trainer(options={"head.n_projected": 1024}).fit(X[:200], labels[:200])
+    assert again.info["candidates"][0][0] == "ridge"
 
 
 def test_depths_are_compared_by_their_errors():
@@ -344,8 +361,8 @@ def test_audit_finds_wrong_labels():
     for example in suspects:
         assert example["label"] == given[example["index"]] and example["suggested"] == names[y[example["index"]]]
         assert example["margin"] < 0 and example["probability"] < .5 and example["value"] < 0
-    margins = [e["margin"] for e in judged["examples"]]
-    assert margins == sorted(margins) and 0.01 < judged["noise"] < 0.1
+    probabilities = [e["probability"] for e in judged["examples"]]
+    assert probabilities == sorted(probabilities) and 0.01 < judged["noise"] < 0.1
     assert judged["near_duplicates"]["n_checked"] == trainer.info["n_validation"]
     with pytest.raises(topwork.errors.UnsupportedError):
         topwork.Trainer(loss="mse").fit(X, X[:, 0]).audit()
