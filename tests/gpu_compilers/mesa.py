@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import tempfile
+import threading
 
 import clang
 import loops
@@ -13,9 +14,9 @@ PLACE = "/opt/mesa"  # inside ROOT
 
 
 def adreno_kind(text):
+    repeat = re.search(r"\(rpt(\d)\)", text)
     text = re.sub(r"^(\([a-z0-9]+\)\s*)+", "", text)
     name = text.split()[0]
-    repeat = re.search(r"\(rpt(\d)\)", text)
     count = 1 + int(repeat.group(1)) if repeat else 1
     if re.match(r"mad\.f(16|32)", name):
         return loops.Kind("float", 1, count=count)
@@ -123,6 +124,39 @@ def mali(said):
     return {kernel: row for kernel, (_, row) in rows.items()}
 
 
+class Worker:
+    """A process with a driver, which builds one program after the other; it is started anew when it has ended."""
+
+    def __init__(self, environment):
+        self.command = [os.path.join(clang.ROOT, "toolchains", "arm64_root.sh"), "run", ROOT, "env",
+                        *(f"{name}={value}" for name, value in environment.items()), f"{PLACE}/build_program"]
+        self.process = None
+
+    def build(self, path, options):
+        """(whether it was built, what the driver printed)."""
+        if self.process is None:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.STDOUT, text=True, errors="replace")
+        said = []
+        try:
+            self.process.stdin.write(f"{path}\n{options}\n")
+            self.process.stdin.flush()
+            for line in self.process.stdout:
+                if line in ("built\n", "refused\n"):
+                    return line == "built\n", "".join(said)
+                said.append(line)
+        except BrokenPipeError:
+            pass
+        said.append(f"exit code {self.process.wait()}\n")
+        self.process = None
+        return False, "".join(said)
+
+    def __del__(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+
 class Mesa:
     """One GPU, as compilers.py wants it."""
 
@@ -131,8 +165,9 @@ class Mesa:
     def __init__(self, driver, shim, read, environment):
         self.read = read
         self.environment = {
-            "OCL_ICD_VENDORS": PLACE, "RUSTICL_ENABLE": driver, "MESA_SHADER_CACHE_DISABLE": "1",
+            "OCL_ICD_VENDORS": PLACE, "RUSTICL_ENABLE": driver, "RUSTICL_FEATURES": "fp16", "MESA_SHADER_CACHE_DISABLE": "1",
             "LD_PRELOAD": f"{PLACE}/lib{shim}_noop_drm_shim.so", **environment}
+        self.threads = threading.local()
 
     def missing(self):
         if not os.path.exists(f"{ROOT}{PLACE}/build_program"):
@@ -145,24 +180,21 @@ class Mesa:
 
     def compile_program(self, source, options, _):
         """As nvidia.compile_program."""
+        if not hasattr(self.threads, "worker"):
+            self.threads.worker = Worker(self.environment)
         with tempfile.NamedTemporaryFile("w", suffix=".cl", dir=f"{ROOT}/srv", encoding="utf-8") as file:
             file.write(source)
             file.flush()
-            variables = [f"{name}={value}" for name, value in self.environment.items()]
-            done = subprocess.run(
-                [os.path.join(clang.ROOT, "toolchains", "arm64_root.sh"), "run", ROOT, "env", *variables,
-                 f"{PLACE}/build_program", f"/srv/{os.path.basename(file.name)}", options],
-                capture_output=True, text=True, errors="replace", check=False)
-        said = done.stdout + "\n" + done.stderr
-        if done.returncode != 0 and "export failed" in said:
+            built, said = self.threads.worker.build(f"/srv/{os.path.basename(file.name)}", options)
+        if not built and "export failed" in said:
             print(f"left out: the stand-in for the GPU's driver cannot hold the constants of a program ({options})")
             return {}
-        if done.returncode != 0:
-            raise clang.Failed(f"exit code {done.returncode}: {said[-1000:]}")
+        if not built:
+            raise clang.Failed(said[-1000:])
         rows = self.read(said)
         for name, private in re.findall(r"^kernel (\w+) (\d+)$", said, re.M):
             if name not in rows:
-                raise clang.Failed(f"no machine code of {name}: {done.stderr[-1000:]}")
+                raise clang.Failed(f"no machine code of {name}: {said[-1000:]}")
             rows[name]["private"] = int(private)
         return rows
 

@@ -7,14 +7,25 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:-$here/../../build/gpu_compilers/mesa}
-recipe=$(cat "$here/mesa.sh" "$here/build_program.c" | sha256sum)
+root=$folder/root
 
 skip() {
   echo "SKIP: no Mesa for GPUs: $1" >&2
   exit 77
 }
 
-[ "$(cat "$folder/made" 2>/dev/null)" != "$recipe" ] || exit 0
+# What compilers.py talks to.
+make_program() {
+  cmp -s "$here/build_program.c" "$root/srv/build_program.c" && return 0
+  cp "$here/build_program.c" "$root/srv"
+  "$here/../../toolchains/arm64_root.sh" run "$root" gcc -O1 -o /opt/mesa/build_program /srv/build_program.c -lOpenCL
+}
+
+recipe=$(sed -n '/^rm -rf/,$p' "$here/mesa.sh" | sha256sum)
+if [ "$(cat "$folder/made" 2>/dev/null)" = "$recipe" ]; then
+  make_program
+  exit 0
+fi
 [ "$(id -u)" -eq 0 ] || skip "only root can make a Debian in a folder"
 command -v mmdebstrap >/dev/null || skip "mmdebstrap is missing (Debian: apt install mmdebstrap)"
 # shellcheck disable=SC2016
@@ -22,11 +33,9 @@ site=$(apt-get indextargets --format '$(SITE) $(RELEASE)' | sed -n 's|\(/debian\
 [ -n "$site" ] || skip "this machine gets its packages from no mirror of Debian"
 rm -rf "$folder"
 mkdir -p "$folder"
-root=$folder/root
 mmdebstrap --variant=apt trixie "$root" "$site" >"$folder/log" 2>&1 || skip "mmdebstrap failed (see $folder/log)"
 echo "deb-src $site trixie main" >"$root/etc/apt/sources.list.d/source.list"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-cp "$here/build_program.c" "$root/srv"
 cat >"$root/srv/make.sh" <<'END'
 set -eu
 export DEBIAN_FRONTEND=noninteractive
@@ -46,9 +55,9 @@ cp /mesa/build/src/gallium/targets/rusticl/libRusticlOpenCL.so.1 /mesa/build/src
   /opt/mesa
 echo /opt/mesa/libRusticlOpenCL.so.1 >/opt/mesa/rusticl.icd
 basename "$PWD" >/opt/mesa/version
-gcc -O1 -o /opt/mesa/build_program /srv/build_program.c -lOpenCL
 cd / && rm -rf /mesa && apt-get clean
 END
 "$here/../../toolchains/arm64_root.sh" run "$root" sh /srv/make.sh >>"$folder/log" 2>&1 ||
   { tail -n 20 "$folder/log" >&2; skip "the build failed (see $folder/log)"; }
+make_program
 echo "$recipe" >"$folder/made"

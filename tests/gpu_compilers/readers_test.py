@@ -4,6 +4,7 @@ import sys
 
 import amd
 import loops
+import mesa
 import nvidia
 import orin_nano
 import table
@@ -40,6 +41,26 @@ twice_f32:                              ; @twice_f32
 .Lfunc_end0:
 """
 
+IR3 = """MESA: info: decl_function __wrapped_twice_f32 () (entrypoint)
+MESA: info: Native code for unnamed CL shader (null) with sha1 0:
+MESA: info: ; num_ubos:           0
+MESA: info: @in(r0.x)	in1 (wrmask=0x7)
+MESA: info: l23:
+MESA: info: (ss)(nop3) cmps.s.ne p0.x, hr55.x, h(0)
+MESA: info: br p0.x, #l54
+MESA: info: (rpt4)nop
+MESA: info: ldg.f32 r1.z, g[r1.x], 4
+MESA: info: ldg.u32 r3.y, g[r2.y], 1
+MESA: info: (sy)mad.f32 r0.w, r1.z, r3.y, r0.w
+MESA: info: (rpt1)mad.f32 r0.w, r1.z, r3.y, r0.w
+MESA: info: jump #l23
+MESA: info: l54:
+MESA: info: stp.u32 p[0], r0.w, 4
+MESA: info: end
+MESA: info: ; CL prog 1/1: 17 instr, 5 nops, 12 non-nops, 0 mov, 0 cov, 34 dwords
+MESA: info: ; CL prog 1/1: 0 last-baryf, 0 last-helper, 0 half, 4 full, 12 constlen
+"""
+
 PTXAS = """ptxas info    : Compiling entry function 'twice_f32' for 'sm_87'
 ptxas info    : Function properties for twice_f32
     24 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads
@@ -57,6 +78,9 @@ def check_readers():
     expect((row["instructions"], row["multiply_adds"], row["load8"], row["load128"]), (5, 2, 1, 0))
     row = loops.hottest(amd.listed(LISTING)["twice_f32"], amd.kind)
     expect((row["instructions"], row["multiply_adds"], row["load128"], row["load64"]), (3, 1, 1, 0))
+    row = mesa.adreno(IR3)["twice_f32"]
+    expect((row["registers"], row["spills"], row["instructions"], row["multiply_adds"]), (4, 1, 13, 3))
+    expect((row["load32"], row["load128"]), (1, 1))
     expect(nvidia.resources(PTXAS), {"twice_f32": {"registers": 56, "spills": 24, "private": 16}})
 
 
