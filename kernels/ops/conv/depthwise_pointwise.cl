@@ -20,6 +20,20 @@
     }                                                                                              \
   }
 
+// What a work-item adds to a row of its block, and what it stores of it.
+#define TW_ADD_ONE(r, f)                                            \
+  {                                                                 \
+    const float4 v = *(const __local float4*)(a + (r)*depth + i);   \
+    tw_product4(sum[r], v, b0, b1, b2, b3)                          \
+  }
+#define TW_END_ONE(r, f)                                           \
+  if (first + quad * 4 + (r) < n_pixels) {                         \
+    const int at = (first + quad * 4 + (r)) * out_c + column;      \
+    float4 v = sum[r];                                             \
+    if (has_residual) v += tw_load_part(residual, at, n);          \
+    tw_finish(output, at, column, n, tw_clamp4(v, lo, hi));        \
+  }
+
 TW_KERNEL(depthwise_pointwise)(tw_in restrict input, tw_in restrict taps, tw_in restrict mid_bias,
                                tw_in restrict filter, tw_in restrict bias, tw_in restrict residual,
                                tw_out restrict output, int in_h, int in_w, int in_c, int out_h,
@@ -59,23 +73,14 @@ TW_KERNEL(depthwise_pointwise)(tw_in restrict input, tw_in restrict taps, tw_in 
     const __local float* a = tile + quad * 4 * depth;
     tw_in b = filter + column;
     const float4 start = tw_aligned4(bias + column);
-    float4 sum[4] = {start, start, start, start};
+    float4 sum[4];
+    sum[0] = sum[1] = sum[2] = sum[3] = start;
     for (int i = 0; i < depth; i += 4, b += 4 * wide) {
       const float4 b0 = tw_aligned4(b), b1 = tw_aligned4(b + wide);
       const float4 b2 = tw_aligned4(b + 2 * wide), b3 = tw_aligned4(b + 3 * wide);
-#pragma unroll
-      for (int r = 0; r < 4; ++r) {
-        const float4 v = *(const __local float4*)(a + r * depth + i);
-        tw_product4(sum[r], v, b0, b1, b2, b3)
-      }
+      tw_rows_4(TW_ADD_ONE, 0)
     }
     const int n = min(4, out_c - column);
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      if (first + quad * 4 + r >= n_pixels) continue;
-      const int at = (first + quad * 4 + r) * out_c + column;
-      if (has_residual) sum[r] += tw_load_part(residual, at, n);
-      tw_finish(output, at, column, n, tw_clamp4(sum[r], lo, hi));
-    }
+    tw_rows_4(TW_END_ONE, 0)
   }
 }

@@ -34,8 +34,11 @@
   const float4 a1 = tw_load_part(a, (i + 1) * m + row, m - row);                            \
   const float4 a2 = tw_load_part(a, (i + 2) * m + row, m - row);                            \
   const float4 a3 = tw_load_part(a, (i + 3) * m + row, m - row);                            \
-  const float4 v[4] = {(float4)(a0.x, a1.x, a2.x, a3.x), (float4)(a0.y, a1.y, a2.y, a3.y),  \
-                       (float4)(a0.z, a1.z, a2.z, a3.z), (float4)(a0.w, a1.w, a2.w, a3.w)};
+  float4 v[4];                                                                              \
+  v[0] = (float4)(a0.x, a1.x, a2.x, a3.x);                                                  \
+  v[1] = (float4)(a0.y, a1.y, a2.y, a3.y);                                                  \
+  v[2] = (float4)(a0.z, a1.z, a2.z, a3.z);                                                  \
+  v[3] = (float4)(a0.w, a1.w, a2.w, a3.w);
 #define TW_LOAD_ONE(r) (float)tw_load(i * m + min(row + (r), m - 1), a)
 #else
 #define TW_LOAD_A(v)          \

@@ -32,6 +32,18 @@
 #define TW_TILE(rows, columns) TW_KERNEL_FOR(gemm, TW_TILE_OF(rows, columns))
 #define TW_GEMM TW_TILE(TW_ROWS, TW_COLUMNS)
 
+// What a work-item stores.
+#define TW_END_ONE(r, f)                                                       \
+  {                                                                            \
+    const int columns = min(4, n - column - 4 * (f));                          \
+    if (row + (r) < m && columns > 0) {                                        \
+      const int at = (row + (r)) * n + column + 4 * (f);                       \
+      float4 v = sum[r][f] + start[f];                                         \
+      if (has_residual) v += tw_load_part(residual, at, columns);              \
+      tw_finish(c, at, column + 4 * (f), columns, tw_clamp4(v, lo, hi));       \
+    }                                                                          \
+  }
+
 TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict residual,
         tw_out restrict c, int m, int n, int k, int has_residual, float lo,
         float hi TW_SCALE TW_TAIL) {
@@ -119,18 +131,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
 #pragma unroll
   for (int r = 0; r < TW_ROWS; ++r) sum[r][0] = part[r * TW_GROUP + id];
 #endif
-#pragma unroll
-  for (int f = 0; f < TW_FOURS; ++f) {
-    const int columns = min(4, n - column - 4 * f);
-    if (columns <= 0) continue;
-    const float4 start = tw_aligned4(bias + column + 4 * f);
-#pragma unroll
-    for (int r = 0; r < TW_ROWS; ++r) {
-      if (row + r >= m) continue;
-      const int at = (row + r) * n + column + 4 * f;
-      float4 v = sum[r][f] + start;
-      if (has_residual) v += tw_load_part(residual, at, columns);
-      tw_finish(c, at, column + 4 * f, columns, tw_clamp4(v, lo, hi));
-    }
-  }
+  float4 start[TW_FOURS];
+  TW_LINE(start, bias + column)
+  tw_each_of_tile(TW_END_ONE)
 }

@@ -59,6 +59,20 @@ inline int tw_sum(uint v, int sum) {
 #define tw_signed(v, n) (v)
 #endif
 
+// What a work-item stores.
+#ifdef TW_ZEROS
+#define TW_WITHOUT_ZEROS(r) -weight_zero * total[r]
+#else
+#define TW_WITHOUT_ZEROS(r)
+#endif
+#define TW_END_ONE(r, f)                                                                       \
+  if (first + (r) < n_pixels && block * TW_COLUMNS + 4 * (f) < group_out) {                    \
+    const int oc = block * TW_COLUMNS + 4 * (f);                                               \
+    tw_end4(tw_total(sum[r][f]) TW_WITHOUT_ZEROS(r), epilogues + 4 * (q * TW_FOURS + (f)), lo, \
+            hi, out_zero, output + (first + (r)) * out_c + g * group_out + oc, group_out,      \
+            group_out - oc);                                                                   \
+  }
+
 TW_TILE(TW_ROWS, TW_COLUMNS)
 (const __global uchar* restrict input, const __global uint4* restrict weights,
  const __global int4* restrict epilogues, const __global uchar* restrict padding,
@@ -147,19 +161,5 @@ TW_TILE(TW_ROWS, TW_COLUMNS)
 #ifdef TW_WINDOW
   }
 #endif
-#pragma unroll
-  for (int f = 0; f < TW_FOURS; ++f) {
-    const int oc = block * TW_COLUMNS + 4 * f;
-    if (oc >= group_out) continue;
-#pragma unroll
-    for (int r = 0; r < TW_ROWS; ++r) {
-      if (first + r >= n_pixels) continue;
-      int4 s = tw_total(sum[r][f]);
-#ifdef TW_ZEROS
-      s -= weight_zero * total[r];
-#endif
-      tw_end4(s, epilogues + 4 * (q * TW_FOURS + f), lo, hi, out_zero,
-              output + (first + r) * out_c + g * group_out + oc, group_out, group_out - oc);
-    }
-  }
+  tw_each_of_tile(TW_END_ONE)
 }
