@@ -1,11 +1,11 @@
-"""ports/python/notebooks: executed from the first cell to the last, as a user does."""
+"""ports/python/notebooks: executed by nbconvert from the first cell to the last, as a user does."""
 import json
 import pathlib
 import re
 
 import pytest
 
-nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+nbconvert = pytest.importorskip("nbconvert", reason="nbconvert is not installed")
 nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 pytest.importorskip("PIL", reason="Pillow is not installed")
@@ -19,9 +19,8 @@ def executed(name, settings):
     book = nbformat.read(NOTEBOOKS / name, as_version=4)
     place = next(i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", []))
     book.cells.insert(place + 1, nbformat.v4.new_code_cell(settings))
-    nbclient.NotebookClient(book, timeout=None, kernel_name="python3",
-                            resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
-    return book
+    run = nbconvert.preprocessors.ExecutePreprocessor(timeout=None, kernel_name="python3")
+    return run.preprocess(book, {"metadata": {"path": str(NOTEBOOKS)}})[0]
 
 
 def printed(book):
@@ -40,6 +39,8 @@ def test_teach(tmp_path):
              if "text/html" in output.get("data", {})]
     assert len(pages) == 3 and "Trainer" in pages[0] and "data:image/png" in pages[1] and "unknown" in pages[2]
     assert topwork.Model.open(tmp_path / "mine.tflite").labels == [f"digit_{i}" for i in range(6)]
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(book)  # what is shown to those who do not run it
+    assert page.count("data:image/png") >= pages[1].count("data:image/png") and "refused" in page
 
 
 def test_a_camera_that_is_missing_is_said(tmp_path):
