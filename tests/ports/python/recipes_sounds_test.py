@@ -1,4 +1,6 @@
-"""birdnet.py as its users call it, on a bank of tones (sound_models.py) and recordings that the tests write."""
+"""birdnet.py as its users call it, on a bank of filters (sound_models.py): tones that the tests write, and recorded speech where
+shared/models has some."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -7,11 +9,14 @@ import numpy as np
 import pytest
 
 soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed")
-pytest.importorskip("soxr", reason="soxr is not installed")
+soxr = pytest.importorskip("soxr", reason="soxr is not installed")
 import sound_models  # noqa: E402
 import topwork  # noqa: E402
 
-RECIPES = pathlib.Path(__file__).resolve().parents[3] / "ports" / "python" / "recipes"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+RECIPES = ROOT / "ports" / "python" / "recipes"
+SPEECH = (pathlib.Path(os.environ.get("TOPWORK_SHARED", ROOT.parent / "shared")) / "models" / "data" / "tflm_samples" /
+          "micro_speech" / "testdata")
 RATE = sound_models.RATE
 LOW, NONE, MID, HIGH = sound_models.FREQUENCIES[[1, 3, 6, 10]]
 sys.path.insert(0, str(RECIPES))
@@ -123,6 +128,37 @@ def test_refusals(tmp_path, recordings):
                              (tmp_path, (), "no labels.csv, and no folders of sounds")]:
         done = recipe("birdnet.py", "--data", data, "--model", model, "--rate", RATE, "--output", tmp_path / "n.tflite", *more)
         assert done.returncode == 1 and said in done.stderr and not (tmp_path / "n.tflite").exists()
+
+
+def test_recorded_speech(tmp_path):
+    """Two spoken words among noise and silence, at loudnesses and places that were not taught, stored at another rate than the
+    model's."""
+    if not SPEECH.exists():
+        pytest.skip("shared/models has no recordings (TOPWORK_SHARED)")
+    random, sound = np.random.default_rng(4), {}
+    for name in ("yes", "no", "noise", "silence"):
+        sound[name], rate = soundfile.read(SPEECH / f"{name}_1000ms.wav", dtype="float32")
+        assert rate == RATE
+
+    def heard(name):
+        """The second, begun somewhere else, more or less loud."""
+        samples = np.roll(sound[name], random.integers(-2000, 2000)) * random.uniform(.4, 1)
+        return (samples + random.normal(size=RATE) * .001).astype(np.float32)
+
+    data = tmp_path / "data"
+    for folder, names in {"yes": ["yes"], "no": ["no"], "background": ["noise", "silence"]}.items():
+        (data / folder).mkdir(parents=True)
+        for i in range(16):
+            samples = soxr.resample(heard(names[i % len(names)]), RATE, 22050)
+            soundfile.write(data / folder / f"{i}.wav", samples, 22050, subtype="PCM_16")
+    said = train(tmp_path, data)
+    assert "48 files, 48 windows, 2 classes, 12 features" in said
+    assert float(said.split("mean average precision ")[1].split(",")[0]) > .95
+    session = topwork.Session(tmp_path / "new.tflite")
+    scores = {name: np.array([session.run(heard(name)[None])[0][0] for _ in range(20)]) for name in sound}
+    for i, word in enumerate(["no", "yes"]):
+        others = np.concatenate([scores[name][:, i] for name in sound if name != word])
+        assert (scores[word][:, i] > others.max()).mean() >= .9, (word, scores)
 
 
 @pytest.mark.parametrize("mode", ["repeat", "mean", "smote"])
