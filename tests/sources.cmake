@@ -55,6 +55,7 @@ set(TEST_SOURCES
   kernels/cpu/integer_rows_test.cc
   kernels/cpu/pool_kernels_test.cc
   kernels/cpu/positions_test.cc
+  kernels/cpu/fourier_kernels_test.cc
   kernels/cpu/recurrent_kernels_test.cc
   kernels/cpu/resize_kernels_test.cc
   kernels/cpu/single_factors_test.cc

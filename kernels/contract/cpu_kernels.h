@@ -3,7 +3,7 @@
 // Each file *_isa.cc of kernels is compiled once per instruction set with -DTW_ISA=<isa> and
 // -DEigen=Eigen_<isa>, everything in it inside namespace topwork::TW_ISA, so that no inline
 // function of one instruction set can be linked into another. The sub-tables belong to gemm.h,
-// gemm_sparse.h, depthwise.h, elementwise.h, integer.h, pool.h, positions.h, recurrent.h, resize.h
+// gemm_sparse.h, depthwise.h, elementwise.h, fourier.h, integer.h, pool.h, positions.h, recurrent.h, resize.h
 // and winograd.h.
 //
 // "avxvnni", "amx" and "i8mm" are instructions for products of bytes and nothing else:
@@ -27,6 +27,7 @@ struct PositionKernels;
 struct RecurrentKernels;
 struct ResizeKernels;
 struct PoolKernels;
+struct FourierKernels;
 struct WinogradKernels;
 
 // The loops of one family for the instruction set at `set` in the build's list. (cpu/dispatch.cc)
@@ -44,6 +45,7 @@ TW_LOOPS(PositionKernels)
 TW_LOOPS(RecurrentKernels)
 TW_LOOPS(ResizeKernels)
 TW_LOOPS(PoolKernels)
+TW_LOOPS(FourierKernels)
 TW_LOOPS(WinogradKernels)
 #undef TW_LOOPS
 
@@ -90,6 +92,7 @@ struct CpuKernels {
         recurrent(set),
         resize(set),
         pool(set),
+        fourier(set),
         winograd(set) {}
 
   const char* isa =
@@ -105,6 +108,7 @@ struct CpuKernels {
   LoopFamily<RecurrentKernels> recurrent;
   LoopFamily<ResizeKernels> resize;
   LoopFamily<PoolKernels> pool;
+  LoopFamily<FourierKernels> fourier;
   LoopFamily<WinogradKernels> winograd;
 };
 

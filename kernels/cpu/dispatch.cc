@@ -44,6 +44,7 @@ struct Family {};
   TW_TABLE(RecurrentKernels)    \
   TW_TABLE(ResizeKernels)       \
   TW_TABLE(PoolKernels)         \
+  TW_TABLE(FourierKernels)      \
   TW_TABLE(WinogradKernels)     \
   }
 #define TW_BYTES_ISA(name, base, runs)    \
@@ -102,6 +103,7 @@ TW_LOOPS(PositionKernels)
 TW_LOOPS(RecurrentKernels)
 TW_LOOPS(ResizeKernels)
 TW_LOOPS(PoolKernels)
+TW_LOOPS(FourierKernels)
 TW_LOOPS(WinogradKernels)
 #undef TW_LOOPS
 

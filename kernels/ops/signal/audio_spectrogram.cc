@@ -8,6 +8,7 @@
 
 #include "kernels/contract/flex_map.h"
 #include "kernels/contract/kernel.h"
+#include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/signal/fourier.h"
 
 namespace topwork {
@@ -38,7 +39,7 @@ Status Prepare(PrepareContext& context) {
                            s->stride);
   }
   while (s->length < s->window) s->length *= 2;
-  s->fourier.Prepare(s->length);
+  s->fourier.Prepare(context.cpu(), s->length);
   const double turn = 2.0 * 3.14159265358979323846;
   for (int64_t i = 0; i < s->window; ++i) {
     s->hann.push_back(
@@ -47,8 +48,8 @@ Status Prepare(PrepareContext& context) {
   const Shape& in = context.input(0)->shape;
   s->channels = in.dim(1);
   s->n_windows = in.dim(0) < s->window ? 0 : 1 + (in.dim(0) - s->window) / s->stride;
-  context.RequestScratch(static_cast<uint64_t>(s->length / 2 + 1) * sizeof(Fourier::Complex) *
-                         static_cast<size_t>(context.max_threads()));
+  context.RequestScratch(static_cast<uint64_t>(s->fourier.MemoryOf(s->length / 2 + 1)) *
+                         sizeof(double) * static_cast<size_t>(context.max_threads()));
   return context.SetOutput(0, DType::kFloat32,
                            Shape({in.dim(1), static_cast<int32_t>(s->n_windows),
                                   static_cast<int32_t>(s->length / 2 + 1)}));
@@ -56,30 +57,27 @@ Status Prepare(PrepareContext& context) {
 
 Status Run(const RunContext& context) {
   const SpectrogramState& s = context.get_state<SpectrogramState>();
-  const auto run_window = [&](int64_t k, int thread) {
-    Fourier::Complex* x =
-        reinterpret_cast<Fourier::Complex*>(context.scratch) + thread * (s.length / 2 + 1);
-    double* real = reinterpret_cast<double*>(x);
-    const float* in =
-        context.input_data<float>(0) + k % s.n_windows * s.stride * s.channels + k / s.n_windows;
-    for (int64_t i = 0; i < s.window; ++i) {
-      real[i] = static_cast<double>(in[i * s.channels]) * s.hann[static_cast<size_t>(i)];
-    }
-    std::fill(real + s.window, real + 2 * (s.length / 2 + 1), 0.0);
-    s.fourier.TransformReal(x, s.length);
-    float* out = context.output_data<float>(0) + k * (s.length / 2 + 1);
-    for (int64_t i = 0; i <= s.length / 2; ++i) {
-      const double energy = x[i].real() * x[i].real() + x[i].imag() * x[i].imag();
-      out[i] = static_cast<float>(energy);
-      if (!s.squared) out[i] = std::sqrt(out[i]);
+  const int64_t bands = s.length / 2 + 1, lanes = s.fourier.lanes(), n = s.channels * s.n_windows;
+  const auto run_windows = [&](int64_t begin, int64_t end, int thread) {
+    double* x = reinterpret_cast<double*>(context.scratch) + thread * s.fourier.MemoryOf(bands);
+    for (int64_t first = begin * lanes; first < std::min(end * lanes, n); first += lanes) {
+      Fourier::Real windows = {{}, std::min(lanes, n - first), s.window, s.channels, s.hann.data()};
+      for (int64_t lane = 0; lane < windows.n_sequences; ++lane) {
+        const int64_t k = first + lane, start = k % s.n_windows * s.stride;
+        windows.begins[lane] = context.input_data<float>(0) + start * s.channels + k / s.n_windows;
+      }
+      s.fourier.TransformReal(windows, x, s.length);
+      for (int64_t lane = 0; lane < windows.n_sequences; ++lane) {
+        float* out = context.output_data<float>(0) + (first + lane) * bands;
+        for (int64_t i = 0; i < bands; ++i) {
+          const double re = x[2 * i * lanes + lane], im = x[(2 * i + 1) * lanes + lane];
+          out[i] = static_cast<float>(re * re + im * im);
+          if (!s.squared) out[i] = std::sqrt(out[i]);
+        }
+      }
     }
   };
-  const int64_t n = s.channels * s.n_windows;
-  if (context.pool == nullptr || n == 1) {
-    for (int64_t k = 0; k < n; ++k) run_window(k, 0);
-  } else {
-    context.pool->ParallelFor(n, run_window);
-  }
+  ParallelRowsOfThreads(context.pool, (n + lanes - 1) / lanes, s.length * lanes * 8, run_windows);
   return Status::Ok();
 }
 
