@@ -29,15 +29,20 @@ PyModel* OpenFile(nb::handle path) {
   return new PyModel(model);
 }
 
-// Bytes of Python never change, so the model borrows them and holds them for as long as it lives.
-PyModel* OpenBytes(nb::bytes data) {
+// The model borrows the memory and holds it for as long as it lives; Python's bytes never change.
+PyModel* OpenBytes(nb::object data) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(data.ptr(), view.get(), PyBUF_SIMPLE) != 0) throw nb::python_error();
   tw_model* model = nullptr;
-  Check(tw_model_open_memory(data.data(), data.size(), 0, &model));
-  PyObject* bytes = data.release().ptr();
-  return new PyModel(ModelHandle(model, [bytes](tw_model* it) {
+  const tw_status status =
+      tw_model_open_memory(view->buf, static_cast<size_t>(view->len), 0, &model);
+  if (status != TW_STATUS_OK) PyBuffer_Release(view.get());
+  Check(status);
+  return new PyModel(ModelHandle(model, [held = view.release()](tw_model* it) {
     tw_model_free(it);
     nb::gil_scoped_acquire acquire;
-    Py_DECREF(bytes);
+    PyBuffer_Release(held);
+    delete held;
   }));
 }
 
@@ -122,7 +127,8 @@ void BindModel(nb::module_& m) {
           "FileError, or InvalidModelError with the table, operator or tensor that is malformed.")
       .def_static(
           "from_bytes", &OpenBytes, nb::arg("data"), nb::rv_policy::take_ownership,
-          "Opens a model that lies in memory; the bytes are kept, not copied. Raises InvalidModelError.")
+          "Opens a model that lies in memory, in bytes or another buffer, which is kept, not copied, and must not be changed "
+          "while the model lives. Raises InvalidModelError.")
       .def(
           "save",
           [](const PyModel& self, nb::handle path) {

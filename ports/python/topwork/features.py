@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Model
-from .modelfile import ModelFile
+from .modelfile import ModelFile, forget
 from .pictures import source
 from .session import Session
 
@@ -25,18 +25,17 @@ class _Rows:
             raise ValueError(f"the model has {len(opened.inputs)} inputs: {type(self).__name__} takes models of one")
         self.labels = opened.labels
         self._input, self._scale = opened.inputs[0], input_scale or opened.input_scale
-        data, self._quantization = self._cut(opened)
-        # What only later operators need is neither run nor kept in memory, nor is the whole file where a path was given.
-        del model, opened
+        file = ModelFile(opened)
+        tensor = self._tensor(file.subgraphs[0], opened)
+        self._quantization: tuple[float, int] = tensor.details(tensor.shape)["quantization"]
+        # What only later operators need is neither run nor kept in memory, nor is the file where a path was given.
+        at = 0 if isinstance(model, Model) else file.outputs_at()
+        data = file.with_outputs([tensor.index]) if isinstance(model, Model) else file.mapped(model, tensor.index)
+        del model, opened, file, tensor
         self._session = Session(Model.from_bytes(data), n_threads=n_threads, device="cpu")
+        forget(data, at)
         self._width = int(np.prod(self._session.outputs[0].shape))
         self._lock = threading.Lock()
-
-    def _cut(self, model: Model) -> tuple[bytes, tuple[float, int]]:
-        """The file with the tensor that it gives as its only output, and that one's quantization."""
-        file = ModelFile(model)
-        tensor = self._tensor(file.subgraphs[0], model)
-        return file.with_outputs([tensor.index]), tensor.details(tensor.shape)["quantization"]
 
     def _tensor(self, graph: Any, model: Model) -> Any:
         """The tensor that it gives, of those of the main subgraph."""

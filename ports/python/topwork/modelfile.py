@@ -2,8 +2,10 @@
 library's C API does not."""
 from __future__ import annotations
 
+import mmap
+import os
 import struct
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +167,35 @@ class ModelFile:
         start = len(self.data) + -len(self.data) % 4
         return b"".join([self.data[:place], struct.pack("<I", start - place), self.data[place + 4:],
                          bytes(start - len(self.data)), struct.pack(f"<I{len(outputs)}i", len(outputs), *outputs)])
+
+
+    def mapped(self, path: Union[str, "os.PathLike[str]"], output: int) -> Union[bytes, mmap.mmap]:
+        """The same with one output, of the file at this path, from which it was opened: mapped into memory, where only the page
+        that names the outputs is a copy. As bytes where the list has no place or the file is part of another."""
+        if not self.subgraphs[0].outputs or os.path.getsize(path) != len(self.data):
+            return self.with_outputs([output])
+        with open(path, "rb") as stream:
+            file = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+        struct.pack_into("<Ii", file, self.outputs_at(), 1, output)
+        return file
+
+    def outputs_at(self) -> int:
+        """Where the main subgraph's list of outputs lies: how many, and their numbers."""
+        place = self.subgraphs[0].table.place(2)
+        return place + int(struct.unpack_from("<I", self.data, place)[0])
+
+
+def forget(file: Union[bytes, mmap.mmap], outputs: int) -> None:
+    """Gives pages of a mapped file back that a session has made its own weights of; they are read again when need be. The page
+    with the `outputs` is kept, as it was changed."""
+    if not isinstance(file, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    first = outputs // mmap.PAGESIZE * mmap.PAGESIZE
+    behind = first + 2 * mmap.PAGESIZE  # the list may cross to the next page
+    if first:
+        file.madvise(mmap.MADV_DONTNEED, 0, first)
+    if behind < len(file):
+        file.madvise(mmap.MADV_DONTNEED, behind, len(file) - behind)
 
 
 def _names(table: Table, field: int) -> dict[str, int]:
