@@ -2,7 +2,7 @@
 // functions find the entry by name (prepare) or through the state (run).
 #include "kernels/contract/custom_ops.h"
 
-#include <climits>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -56,7 +56,7 @@ Status RegisterCustomOp(const std::string& name, std::unique_ptr<const CustomOp>
     entry.op = std::move(op);
     entry.def = OpDef(OpCode::kCustom)
                     .Name(place->first.c_str())
-                    .Versions(INT_MAX)
+                    .Versions(UINT16_MAX)
                     .Cpu(PrepareCustom, RunCustom)
                     .Effects();
     return Status::Ok();

@@ -108,11 +108,11 @@ struct OpDef {
   const BackwardDef* gradient = nullptr;  // null: nothing before it can be trained
 
   OpCode code = OpCode::kCustom;
-  int max_version = 1;
   uint32_t types = 0;       // of the data: bit i for DType i
   Affine integer_scale;     // of kFixed
   WeightedInputs weighted;  // of kWeighted
 
+  uint16_t max_version = 1;
   uint8_t data_input = 0;    // the input that is the data; others are indices, shapes ...
   uint8_t least_inputs = 1;  // of what can be trained: the inputs that must be there
   bool counts_axes = false;  // of what can be trained: it counts dimensions, the example's first
@@ -163,7 +163,7 @@ struct OpDef {
 
   // A row is written as OpDef(code).Fact(...).Fact(...); each call returns the row with that fact.
   constexpr OpDef Name(const char* name) const { return With(&OpDef::custom_name, name); }
-  constexpr OpDef Versions(int max) const { return With(&OpDef::max_version, max); }
+  constexpr OpDef Versions(uint16_t max) const { return With(&OpDef::max_version, max); }
   constexpr OpDef Types(std::initializer_list<DType> dtypes) const {
     uint32_t mask = 0;
     for (DType dtype : dtypes) mask |= 1u << static_cast<int>(dtype);

@@ -52,7 +52,7 @@ void UnsupportedOps::Note(const OpDef* def, OpCode code, const std::string& name
   if (!names_.insert(name + left_out).second || names_.size() > kShown) return;
   std::string why = kLeftOut;
   if (def != nullptr && left_out.empty()) {
-    why = StrFormat("version {}; Topwork has versions up to {}", version, def->max_version);
+    why = StrFormat("version {}; Topwork has versions up to {}", version, int{def->max_version});
   } else if (code == OpCode::kCustom && def == nullptr) {
     why = WhyCustom(name);
   } else if (kHasAllOps) {
