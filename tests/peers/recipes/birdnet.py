@@ -1,16 +1,17 @@
-"""birdnet.py's head beside the Keras head of BirdNET-Analyzer's training, on the same embeddings: mean average precision and
-false alarms over seeds, peak memory of each process.
+"""birdnet.py's head beside BirdNET-Analyzer's own training (its package, version 2.4.0), on the same embeddings: mean average
+precision and false alarms over seeds, peak memory of each process.
 
   python birdnet.py MODEL RECORDINGS [--keras PYTHON] [--rate N] [--seeds N] [--per-class N ...] [--rows FILE]
 
 MODEL is BirdNET's .tflite, RECORDINGS a folder of spoken digits DIGIT_SPEAKER_NUMBER.wav (Free Spoken Digit Dataset): digits 0
 to 5 are classes, 6 to 9 have none. Each seed draws --per-class recordings of each class to teach, as many of none, and 20 of
-each digit by other draws to judge. The Keras head is written from the published defaults: a dense sigmoid layer, AdamW at
-1e-4 (and ten and a hundred times as much) with weight decay 0.004 in batches of 32 for 50 epochs, five of them warm-up, then a cosine; a fifth of each class
-stops it early. Topwork works once more without AVX (TOPWORK_ISA=baseline). --keras names a Python with TensorFlow; without one that side is skipped. Run it by the Python that topwork
-is installed in.
+each digit by other draws to judge. BirdNET-Analyzer's settings are its defaults: a dense sigmoid layer, Adam at 1e-4 (and ten
+and a hundred times as much, as its search tries) in batches of 32 for 50 epochs, a fifth of each class stops it early. Topwork
+works once more without AVX (TOPWORK_ISA=baseline). --keras names a Python with birdnet-analyzer; without one that side is
+skipped. Run it by the Python that topwork is installed in.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -25,8 +26,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peers  # noqa: E402
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-N_CLASSES, N_JUDGES, EPOCHS, BATCH = 6, 20, 50, 32
-RATES = (1e-4, 1e-3, 1e-2)  # the published default, and two that its automatic search tries
+N_CLASSES, N_JUDGES = 6, 20
+RATES = (1e-4, 1e-3, 1e-2)  # the default, and two that its automatic search tries
 
 
 def peak_mb():
@@ -75,36 +76,19 @@ def topwork_scores(X, Y, others, seed):
     return trainer.fit(X, Y).predict_proba(others)
 
 
-def keras_head(X, Y, seed, highest):
-    """BirdNET-Analyzer's head on these embeddings, trained."""
+def keras_scores(X, Y, others, seed, rate):
+    """By BirdNET-Analyzer's own functions, as its train() calls them."""
+    import birdnet_analyzer.config
+    import birdnet_analyzer.model
     import keras
     keras.utils.set_random_seed(seed)
-    decay = keras.regularizers.L2(1e-5)
-    model = keras.Sequential([keras.layers.Input((X.shape[1],)),
-                              keras.layers.Dense(Y.shape[1], activation="sigmoid", kernel_regularizer=decay)])
-    random = np.random.default_rng(seed)
-    kinds = np.where(Y.any(axis=1), Y.argmax(axis=1), Y.shape[1])
-    held = np.concatenate([random.permutation(np.flatnonzero(kinds == k))[:max(1, round(.2 * (kinds == k).sum()))]
-                           for k in np.unique(kinds)])
-    rest = np.setdiff1d(np.arange(len(X)), held)
-
-    def rate(epoch):
-        if epoch < 5:
-            return highest * (epoch + 1) / 5
-        return highest * (0.1 + 0.9 * (1 + np.cos(np.pi * (epoch - 5) / (EPOCHS - 5))) / 2)
-
-    def summed(truth, scores):
-        return keras.losses.binary_crossentropy(truth, scores) * Y.shape[1]
-
-    model.compile(optimizer=keras.optimizers.AdamW(highest, weight_decay=0.004), loss=summed)
-    model.fit(X[rest], Y[rest], validation_data=(X[held], Y[held]), batch_size=BATCH, epochs=EPOCHS, verbose=0, callbacks=[
-        keras.callbacks.LearningRateScheduler(rate),
-        keras.callbacks.EarlyStopping(patience=5, min_delta=0.001, restore_best_weights=True)])
-    return model
-
-
-def keras_scores(X, Y, others, seed, highest):
-    return keras_head(X, Y, seed, highest).predict(others, verbose=0)
+    birdnet_analyzer.config.RANDOM_SEED = seed
+    head = birdnet_analyzer.model.build_linear_classifier(Y.shape[1], X.shape[1])
+    with contextlib.redirect_stdout(sys.stderr):
+        birdnet_analyzer.model.train_linear_classifier(
+            head, X, Y, [], [], epochs=50, batch_size=32, learning_rate=rate, val_split=0.2, upsampling_ratio=0.0,
+            upsampling_mode="repeat", train_with_mixup=False, train_with_label_smoothing=False)
+    return head.predict(others, verbose=0)
 
 
 def side(name, path, seeds, per_class):
@@ -137,7 +121,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("recordings")
-    parser.add_argument("--keras", help="Python with TensorFlow")
+    parser.add_argument("--keras", help="Python with birdnet-analyzer")
     parser.add_argument("--rate", type=int, default=48000)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--per-class", type=int, nargs="*", default=[5, 10, 30])
@@ -160,7 +144,7 @@ def main():
             ask([sys.executable, "-B", __file__, options.model, options.recordings, "--rate", str(options.rate), "--embed", path],
                 name)
         if options.keras is None:
-            print("SKIP keras: name a Python with TensorFlow by --keras")
+            print("SKIP keras: name a Python with birdnet-analyzer by --keras")
         print("a class\tside\tmean average precision (worst seed)\tfound at 0.5\tfalse alarms\tpeak memory")
         for per_class in options.per_class:
             found = {}
