@@ -32,6 +32,14 @@ constexpr bool kShortLoops = true;
 constexpr bool kShortLoops = false;
 #endif
 
+// The smallest library shares images out by rows alone, each by itself, and keeps functions of bytes
+// as operators of their own.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kSharesFinely = false, kFusesTables = false;
+#else
+constexpr bool kSharesFinely = true, kFusesTables = !kShortLoops;
+#endif
+
 // Without it, no golden set is ever there.
 #ifdef TW_NO_JUDGE
 constexpr bool kHasJudge = false;

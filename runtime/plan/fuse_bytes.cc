@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "runtime/plan/order.h"
 #include "runtime/plan/work_graph.h"
 
@@ -31,6 +32,7 @@ class ByteFuser {
       maker_[made] = static_cast<int>(i);
       if (IsByte(static_cast<int>(made))) TW_RETURN_IF_ERROR(MakeTable(i));
     }
+    if (!kFusesTables) return Status::Ok();
     RemoveDeadOps(&graph_);
     for (size_t i = 0; i < graph_.first_deferred; ++i) FuseTable(i);
     return Status::Ok();
@@ -79,7 +81,8 @@ class ByteFuser {
     std::set<size_t> ops;
     Collect(last.op.outputs[0], &ops);
     const int root = root_[static_cast<size_t>(last.op.outputs[0])];
-    if (ops.size() < 2 && Taker(root, last.op.outputs[0]) < 0) return Status::Ok();
+    const bool is_taken = kFusesTables && Taker(root, last.op.outputs[0]) >= 0;
+    if (ops.size() < 2 && !is_taken) return Status::Ok();
     TW_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> answers, AnswersOf(root, ops));
     if (answers == nullptr) return Status::Ok();
     std::string names;

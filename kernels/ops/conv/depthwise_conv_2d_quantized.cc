@@ -304,7 +304,7 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
     rows.out = wide_row != nullptr ? static_cast<void*>(wide_row) : out;
     const IntegerKernels& integer = *context.cpu->integer;
     (s.by_bytes ? integer.depthwise_bytes : integer.depthwise_rows)(s.shape, rows);
-    if (table != nullptr) {
+    if (kFusesTables && table != nullptr) {
       LookUpRows(context, table, rows.rows * s.shape.out_w, channels, s.channels,
                  out + rows.channel_begin);
     }

@@ -7,8 +7,8 @@
 // rounded up likewise. Loops over constants unroll, and arrays are registers. x: fours of channels;
 // y: blocks of pixels of a row; z: rows of all images.
 #define TW_VALUES ((TW_PIXELS - 1) * TW_STRIDE + TW_TAPS)  // of a line
-#define TW_ROWS_OF(taps, stride) taps##x##taps##_##stride
-#define TW_ROWS_KERNEL(taps, stride) TW_KERNEL_FOR(depthwise_rows, TW_ROWS_OF(taps, stride))
+#define TW_TAPS_NAME(taps, stride) taps##x##taps##_##stride
+#define TW_ROWS_KERNEL(taps, stride) TW_KERNEL_FOR(depthwise_rows, TW_TAPS_NAME(taps, stride))
 
 TW_ROWS_KERNEL(TW_TAPS, TW_STRIDE)(tw_in restrict input, tw_in restrict filter,
                                    tw_in restrict bias, tw_in restrict residual,

@@ -248,7 +248,7 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
     task.row_term = terms;
   }
   p.gemm->run(task);
-  if (whole.table != nullptr) LookUp(whole, task);
+  if (kFusesTables && whole.table != nullptr) LookUp(whole, task);
 }
 
 Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerProduct* p) {
@@ -295,7 +295,7 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
                            p->m == 1 ? kRowWork : kTaskWork, kOutputWork};
   p->cut = CutProduct(tiles, p->m, p->n, p->k(), false);
   const int64_t least_rows = kTilesOfMadeRows * p->gemm->rows;
-  if (p->makes_rows && p->cut.panel_blocks > 1 && p->m >= 4 * least_rows) {
+  if (kSharesFinely && p->makes_rows && p->cut.panel_blocks > 1 && p->m >= 4 * least_rows) {
     p->cut = CutByRows(tiles, p->m, std::max(least_rows, p->m / kMadeBlocks));
   }
   context->SetTasks(p->groups * p->cut.n_tasks());

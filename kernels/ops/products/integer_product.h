@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/contract/kernel.h"
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/products/requantizer.h"
 #include "kernels/ops/shared/dynamic_range.h"
@@ -85,7 +86,8 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
 
 // What becomes of bytes once they are rounded (OpParams::fused_table); null: nothing.
 inline const uint8_t* FusedTable(const RunContext& context) {
-  return context.params->fused_table ? context.input_data<uint8_t>(3) : nullptr;
+  const bool has_table = kFusesTables && context.params->fused_table;
+  return has_table ? context.input_data<uint8_t>(3) : nullptr;
 }
 // Looks up `rows` times `n` bytes, which lie `step` bytes apart, in their place.
 void LookUpRows(const RunContext& context, const uint8_t* table, int64_t rows, int64_t n,

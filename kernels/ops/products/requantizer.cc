@@ -37,7 +37,8 @@ void FinishInt16Rows(const IntegerTask& task, const int64_t* sums, int64_t strid
 
 TensorView RoundedOutput(const PrepareContext& context) {
   TensorView view = context.output(0);
-  if (context.params().fused_table) view.quantization = context.input(3)->quantization;
+  if (kFusesTables && context.params().fused_table)
+    view.quantization = context.input(3)->quantization;
   return view;
 }
 

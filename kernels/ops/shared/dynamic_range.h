@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/contract/kernel.h"
+#include "kernels/contract/selection.h"
 
 namespace topwork {
 
@@ -35,13 +36,6 @@ class RangeKeeper {
   const CpuKernels& cpu_;
   KeptRange* const range_;
 };
-
-// The smallest library shares images out by rows alone, and each by itself.
-#if defined(__OPTIMIZE_SIZE__)
-constexpr bool kSharesFinely = false;
-#else
-constexpr bool kSharesFinely = true;
-#endif
 
 // Channels of an image of few pixels and many channels are cut into so many parts, else 1: a thread
 // works on the channels that it wrote.

@@ -73,7 +73,7 @@ TEST_CASE("an audit finds the labels that are wrong", "[api][train]") {
       least_value = std::min(least_value, e.value);
     }
     CHECK(wrong == (e.probability < 0.5));
-    if (i > 0) CHECK(e.margin >= audit.examples[i - 1].margin);
+    if (i > 0) CHECK(e.probability >= audit.examples[i - 1].probability);
   }
   CHECK(seen.size() == kExamples);
   CHECK(worst_value < least_value);

@@ -209,7 +209,8 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
                                             "#ifdef TW_STAGE1",
                                             "#ifdef TW_STAGE2",
                                             "#ifdef TW_STAGE3",
-                                            "#ifdef TW_STAGE4"});
+                                            "#ifdef TW_STAGE4",
+                                            "#if TW_COLUMNS == 8"});
   CHECK(std::string(TypeDefine(TypeOf(Storage::kFloat16))) == "-DTW_HALF");
 }
 
