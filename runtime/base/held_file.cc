@@ -15,7 +15,7 @@ Status InUse(const std::string& path, const char* what, const port::LockHolder& 
   if (holder.is_this_program) {
     who = "this program already";
   } else if (holder.process > 0) {
-    who = "process " + std::to_string(holder.process) + " (" + holder.program + ")";
+    who = StrFormat("process {} ({})", holder.process, holder.program);
   }
   return FailedPrecondition("{} '{}' is in use by {}; wait until it is free or give another path",
                             what, path, who);

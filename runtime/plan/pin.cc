@@ -15,7 +15,7 @@ std::string Lower(std::string text) {
 }
 
 bool Means(const WorkGraph& graph, const std::string& name, const Op& op) {
-  if (name == "#" + std::to_string(op.file_index) || Lower(name) == Lower(op.name())) return true;
+  if (name == StrFormat("#{}", op.file_index) || Lower(name) == Lower(op.name())) return true;
   // Operators that replaced a call go with the call.
   if (!op.inside.empty() && Lower(name) == Lower(op.inside.substr(0, op.inside.find(' ')))) {
     return true;

@@ -56,7 +56,7 @@ std::string KeyOf(const Model& model, const SessionOptions& options, const Candi
   for (int v : graph.inputs) key += ", " + graph.values[static_cast<size_t>(v)].shape.ToString();
   if (options.half_products) key += ", 16-bit products";
   for (const std::string& name : options.cpu_ops) key += ", without " + name;
-  for (int v : options.outputs) key += ", output " + std::to_string(v);
+  for (int v : options.outputs) key += StrFormat(", output {}", v);
   return key;
 }
 

@@ -71,7 +71,7 @@ Status CheckpointStore::CheckBelongs(const CheckpointData& data) const {
   TW_RETURN_IF_ERROR(data.is_learner ? CheckLearner(data, *context_.options)
                                      : CheckOptions(data.options, lines));
   if (data.dim != dim) {
-    return Refuse(StrFormat("{} features", data.dim), std::to_string(dim));
+    return Refuse(StrFormat("{} features", data.dim), StrFormat("{}", dim));
   }
   TW_RETURN_IF_ERROR(CheckClasses(data));
   if (data.has_examples || data.examples_sha256 == context_.set->digest()) return Status::Ok();
@@ -87,7 +87,7 @@ Status CheckpointStore::CheckClasses(const CheckpointData& data) const {
   // Its examples bring their classes along; outputs that are numbers cannot change.
   const bool brings_classes = data.has_examples && !IsRegression(context_.options->loss.loss);
   if (data.n_classes != context_.n_classes() && !brings_classes) {
-    return Refuse(StrFormat("n_classes {}", data.n_classes), std::to_string(context_.n_classes()));
+    return Refuse(StrFormat("n_classes {}", data.n_classes), StrFormat("{}", context_.n_classes()));
   }
   if (!same_names && judge_.has_golden()) {
     return FailedPrecondition(

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "runtime/train/identity/identity_head.h"
 
@@ -103,7 +104,7 @@ Status Classes::CheckChange() const {
 std::vector<std::string> Classes::NamesOrNumbers() const {
   if (!context_.options->class_names.empty()) return context_.options->class_names;
   std::vector<std::string> names;
-  for (int c = 0; c < size(); ++c) names.push_back(std::to_string(c));
+  for (int c = 0; c < size(); ++c) names.push_back(StrFormat("{}", c));
   return names;
 }
 

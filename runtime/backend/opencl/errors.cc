@@ -88,7 +88,7 @@ const ErrorRow* FindRow(int code) {
 
 std::string ClErrorName(int code) {
   const ErrorRow* row = FindRow(code);
-  return row != nullptr ? row->name : "CL error " + std::to_string(code);
+  return row != nullptr ? row->name : StrFormat("CL error {}", code);
 }
 
 Status ClStatus(int code, const std::string& call) {

@@ -9,6 +9,7 @@
 #include "models/format/checkpoint_file.h"
 #include "ports/port.h"
 #include "runtime/base/file.h"
+#include "runtime/base/format.h"
 #include "runtime/train/statistics/learner.h"
 
 namespace topwork {
@@ -30,7 +31,7 @@ std::vector<std::string> IdsOf(const CheckpointData& data) {
   std::vector<std::string> ids;
   for (size_t i = 0; i < data.labels.size(); ++i) {
     std::string id = data.names.empty() ? "" : data.names[i];
-    while (id.empty() || !taken.insert(id).second) id += "#" + std::to_string(i);
+    while (id.empty() || !taken.insert(id).second) id += StrFormat("#{}", i);
     ids.push_back(id);
   }
   return ids;
@@ -41,7 +42,7 @@ int32_t GroupOf(const CheckpointData& data, size_t i) {
 }
 
 std::string ClassOf(const CheckpointData& data, int c) {
-  return data.class_names.empty() ? std::to_string(c) : data.class_names[AsIndex(c)];
+  return data.class_names.empty() ? StrFormat("{}", c) : data.class_names[AsIndex(c)];
 }
 
 Status CheckExamples(const CheckpointData& data) {
@@ -74,7 +75,7 @@ Status Learner::CheckBelongs(const CheckpointData& data, Statistics* out_unkept)
         "was made with, or another memory",
         data.model_sha256.substr(0, 12), sha256.substr(0, 12));
   }
-  const std::string output = "output " + std::to_string(trainer_.head().output);
+  const std::string output = StrFormat("output {}", trainer_.head().output);
   const auto is_output = [](const std::string& line) { return line.rfind("output ", 0) == 0; };
   const auto theirs = std::find_if(data.options.begin(), data.options.end(), is_output);
   if (data.dim != all_.dim() || (theirs != data.options.end() && *theirs != output)) {
@@ -157,7 +158,7 @@ Statistics Learner::SumsOfAll() const {
 Status Learner::Save(const std::string& path, bool statistics_only) {
   CheckpointData data;
   data.model_sha256 = trainer_.model().sha256();
-  data.options = {"output " + std::to_string(trainer_.head().output)};
+  data.options = {StrFormat("output {}", trainer_.head().output)};
   data.dim = all_.dim();
   data.class_names = class_names_;
   data.n_classes = static_cast<int>(class_names_.size());
