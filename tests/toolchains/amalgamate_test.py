@@ -79,6 +79,8 @@ def check_training(here, compilers, build):
 
 def check_without_messages(here, compilers, build):
     """Built without export and messages, the example trains; its export has a code and the line of its sentence."""
+    here = here / "without_messages"
+    here.mkdir()
     make(build, here, [*WITHOUT, "export", "messages"])
     compile_library(compilers[1], here, "-O0")
     program = link_both(here, "train_head", compilers, build)[0]
