@@ -229,8 +229,8 @@ bool ThreadPool::Team::JudgeRun(double nanos) {
   const bool first_of_trial = is_trial_ && !was_trial_;
   was_trial_ = is_trial_;
   is_trial_ = false;
+  if (is_whole_ || (added_ && !was_trial_)) with_.Add(nanos);  // coming back may cost waits
   if (is_whole_) {
-    with_.Add(nanos);
     whole_ns_ = Blend(whole_ns_, nanos);
     const bool slower = alone_ns_ > 0.0 && whole_ns_ > kMostOfAlone * alone_ns_;
     n_slower_runs_ = slower ? n_slower_runs_ + 1 : 0;
