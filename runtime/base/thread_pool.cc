@@ -123,7 +123,7 @@ class ThreadPool::Team {
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
   void WakeWorkers(int64_t n_wanted);
   bool JudgeRun(double nanos);
-  void DropThread(int64_t away_ns);
+  void DropThread();
   void MayAddThread();
 
   bool IsWanted(int thread) const;
@@ -210,11 +210,11 @@ void ThreadPool::Team::EndRun() {
   ++n_runs_;
   const bool late = shared_ns_ >= kMinWakeNs && helped_ns_ < kLateShare * shared_ns_;
   n_late_runs_ = late ? n_late_runs_ + 1 : 0;
-  if (n_late_runs_ == kLateRuns) DropThread(wait_ns_);
+  if (n_late_runs_ == kLateRuns) DropThread();
   const int64_t now = port::NowNanos();
   run_end_ = now;
   const bool slower = JudgeRun(static_cast<double>(now - run_start_));
-  if (slower) DropThread(wait_ns_);
+  if (slower) DropThread();
   if (!dropped_) return;
   n_late_runs_ = 0;
   wait_ns_ = slower || with_.IsAbove(kMostOfWithout, without_) ? std::min(2 * wait_ns_, kMaxTryNs)
@@ -314,7 +314,8 @@ void ThreadPool::Team::AwaitWorkers(uint64_t n_done, int64_t n_tasks, double tas
     const double expected_ns = 4.0 * task_ns * static_cast<double>(claim);
     const bool lost = now - start > kLostNs && static_cast<double>(now - start) > expected_ns;
     if (lost && in_run_.load(std::memory_order_relaxed)) {
-      DropThread(std::max(wait_ns_, kAwayForWait * (now - start)));
+      DropThread();
+      try_at_ = now + std::max(wait_ns_, kAwayForWait * (now - start));
     }
     return;
   }
@@ -377,10 +378,9 @@ void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
   }
 }
 
-// For so long at least; EndRun may say for how much longer.
-void ThreadPool::Team::DropThread(int64_t away_ns) {
+// The end of the run says for how long, and within it who calls this.
+void ThreadPool::Team::DropThread() {
   dropped_ = true;
-  try_at_ = port::NowNanos() + away_ns;
   n_active_.store(std::max(1, n_active_.load() - 1));
 }
 

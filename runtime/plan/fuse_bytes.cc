@@ -151,7 +151,7 @@ class ByteFuser {
   // Makes op i, a table, part of the op before it.
   void FuseTable(size_t i) {
     const Op& op = graph_.ops[i].op;
-    if (op.code != OpCode::kQuantize || !op.params.fused_table) return;
+    if (!op.params.fused_table) return;
     const int root = op.inputs[0], maker = Taker(root, op.outputs[0]);
     if (maker < 0) return;
     const size_t table = static_cast<size_t>(op.inputs[1]);

@@ -11,6 +11,7 @@
 #ifndef TOPWORK_TESTS_SUPPORT_CPU_TABLES_H_
 #define TOPWORK_TESTS_SUPPORT_CPU_TABLES_H_
 
+#include <catch2/catch.hpp>
 #include <vector>
 
 #include "kernels/contract/cpu_kernels.h"
@@ -19,6 +20,18 @@ namespace topwork {
 namespace test {
 
 std::vector<const CpuKernels*> TestedCpuKernels();
+
+// Calls f for each table of RunnableCpuKernels, without twins.
+template <typename F>
+void ForEachRunnable(F f) {
+  const CpuKernels* const* tables = nullptr;
+  const int n = RunnableCpuKernels(&tables);
+  REQUIRE(n >= 1);
+  for (int i = 0; i < n; ++i) {
+    INFO(tables[i]->isa);
+    f(*tables[i]);
+  }
+}
 
 // Products of bfloat16 numbers, or null.
 const GemmKernels* TwinOfHalfProducts();

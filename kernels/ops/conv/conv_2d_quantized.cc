@@ -176,7 +176,8 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   PlanImage(ragged, &scratch, &state->image);
   p.over_read = state->image.copied;
   // Where tasks read pixels that no other reads, each quantizes its own.
-  p.makes_rows = dynamic_range && pointwise && !state->image.copied && p.groups == 1;
+  p.makes_rows =
+      dynamic_range && pointwise && !state->image.copied && p.groups == 1 && !state->joins_images;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
   if (dynamic_range) {

@@ -4,6 +4,20 @@
 #include <cmath>
 
 namespace topwork {
+namespace {
+
+// Number i of n of each sequence, side by side; 0 beyond its end.
+void PutReal(const Fourier::Real& from, int64_t i, int64_t n, int64_t lanes, double* to) {
+  const bool is_there = i < from.n && i < n;
+  const int64_t count = is_there ? from.n_sequences : 0;
+  const double weight = is_there && from.weights != nullptr ? from.weights[i] : 1.0;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    to[lane] = static_cast<double>(from.begins[lane][i * from.step]) * weight;
+  }
+  for (int64_t lane = count; lane < lanes; ++lane) to[lane] = 0.0;
+}
+
+}  // namespace
 
 void Fourier::Prepare(const CpuKernels& cpu, int64_t longest) {
   kernels_ = cpu.fourier;
@@ -32,15 +46,10 @@ int64_t Fourier::PlaceOf(int64_t k, int64_t n) const {
 // (Cooley, Lewis and Welch 1970.)
 void Fourier::TransformReal(const Real& from, double* x, int64_t n) const {
   const int64_t h = n > 1 ? n / 2 : 1, lanes = this->lanes(), number = 2 * lanes;
-  for (int64_t i = 0; i < 2 * h; ++i) {
-    double* to = x + PlaceOf(i / 2, h) + i % 2 * lanes;
-    const bool is_there = i < from.n && i < n;
-    const int64_t count = is_there ? from.n_sequences : 0;
-    const double weight = is_there && from.weights != nullptr ? from.weights[i] : 1.0;
-    for (int64_t lane = 0; lane < count; ++lane) {
-      to[lane] = static_cast<double>(from.begins[lane][i * from.step]) * weight;
-    }
-    for (int64_t lane = count; lane < lanes; ++lane) to[lane] = 0.0;
+  for (int64_t k = 0; k < h; ++k) {
+    double* to = x + PlaceOf(k, h);
+    PutReal(from, 2 * k, n, lanes, to);
+    PutReal(from, 2 * k + 1, n, lanes, to + lanes);
   }
   if (n == 1) return;
   Transform(x, h);

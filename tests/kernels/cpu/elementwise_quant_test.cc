@@ -15,6 +15,7 @@
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/elementwise/binary_quant.h"
 #include "kernels/ops/shared/quant.h"
+#include "tests/support/cpu_tables.h"
 
 namespace topwork {
 namespace test {
@@ -24,13 +25,7 @@ constexpr int64_t kMost = 150;  // more than twice four vectors of any instructi
 
 template <typename Body>
 void OnEveryTable(Body body) {
-  const CpuKernels* const* tables = nullptr;
-  const int n = RunnableCpuKernels(&tables);
-  REQUIRE(n >= 1);
-  for (int i = 0; i < n; ++i) {
-    INFO(tables[i]->isa);
-    body(*tables[i]->elementwise->quantized);
-  }
+  ForEachRunnable([&](const CpuKernels& cpu) { body(*cpu.elementwise->quantized); });
 }
 
 template <typename T>
@@ -198,25 +193,22 @@ int WrongPairs(const CpuKernels& cpu, QuantType type, QuantBinaryFn fn, const Ad
 }
 
 TEST_CASE("quantized loops: sums of all pairs of bytes", "[ops][quant][sets]") {
-  const CpuKernels* const* tables = nullptr;
-  const int n_tables = RunnableCpuKernels(&tables);
-  for (int i = 0; i < n_tables; ++i) {
-    INFO(tables[i]->isa);
+  ForEachRunnable([](const CpuKernels& cpu) {
     int found = 0;
     for (const AddScales& scales : kAddScales) {
       INFO(&scales - kAddScales);
       for (QuantBinaryFn fn : {QuantBinaryFn::kAdd, QuantBinaryFn::kSub}) {
         for (int* n_found : {static_cast<int*>(nullptr), &found}) {
-          CHECK(WrongPairs<int8_t>(*tables[i], QuantType::kInt8, fn, scales, n_found) == 0);
-          CHECK(WrongPairs<uint8_t>(*tables[i], QuantType::kUInt8, fn, scales, n_found) == 0);
+          CHECK(WrongPairs<int8_t>(cpu, QuantType::kInt8, fn, scales, n_found) == 0);
+          CHECK(WrongPairs<uint8_t>(cpu, QuantType::kUInt8, fn, scales, n_found) == 0);
         }
       }
     }
     // Ties of both signs have none.
-    const bool looks = tables[i]->integer->find_single != nullptr;
+    const bool looks = cpu.integer->find_single != nullptr;
     CHECK(found >= (looks ? 12 : 0));
     CHECK(found < (looks ? 36 : 1));
-  }
+  });
 }
 
 // MUL of the bytes `a` [256, n] and `b`, one row for all, or b and a.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/ops/signal/fourier.h"
+#include "tests/support/cpu_tables.h"
 
 namespace topwork {
 namespace fourier_kernels_test {
@@ -25,14 +26,11 @@ Complex ByDefinition(const std::vector<Complex>& x, size_t u) {
 
 template <typename F>
 void ForEachTable(F f) {
-  const CpuKernels* const* tables = nullptr;
-  const int n = RunnableCpuKernels(&tables);
-  for (int i = 0; i < n; ++i) {
-    INFO(tables[i]->isa);
+  test::ForEachRunnable([&](const CpuKernels& cpu) {
     Fourier fourier;
-    fourier.Prepare(*tables[i], 4096);
+    fourier.Prepare(cpu, 4096);
     f(fourier);
-  }
+  });
 }
 
 Complex At(const Fourier& fourier, const std::vector<double>& x, int64_t k, size_t lane) {

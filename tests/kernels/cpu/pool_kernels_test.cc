@@ -11,6 +11,7 @@
 
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/pool.h"
+#include "tests/support/cpu_tables.h"
 
 namespace topwork {
 namespace test {
@@ -161,13 +162,10 @@ int WrongResults(PoolFunction function, Pool pool, const Case& c, int64_t channe
 
 template <typename Body>
 void OnEveryTable(Body body) {
-  const CpuKernels* const* tables = nullptr;
-  const int n = RunnableCpuKernels(&tables);
-  for (int i = 0; i < n; ++i) {
-    if (std::string(tables[i]->isa) != tables[i]->base_isa) continue;  // the loops of its base
-    INFO(tables[i]->isa);
-    body(*tables[i]->pool);
-  }
+  test::ForEachRunnable([&](const CpuKernels& cpu) {
+    // Others have the loops of their base.
+    if (std::string(cpu.isa) == cpu.base_isa) body(*cpu.pool);
+  });
 }
 
 template <typename T>

@@ -10,6 +10,7 @@
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/cpu/recurrent.h"
 #include "kernels/ops/shared/quant.h"
+#include "tests/support/cpu_tables.h"
 
 namespace topwork {
 namespace recurrent_kernels_test {
@@ -37,12 +38,7 @@ uint32_t Checksum(const std::vector<int16_t>& values) {
 
 template <typename F>
 void ForEachTable(F f) {
-  const CpuKernels* const* tables = nullptr;
-  const int n = RunnableCpuKernels(&tables);
-  for (int i = 0; i < n; ++i) {
-    INFO(tables[i]->isa);
-    f(*tables[i]->recurrent);
-  }
+  test::ForEachRunnable([&](const CpuKernels& cpu) { f(*cpu.recurrent); });
 }
 
 TEST_CASE("recurrent kernels: logistic and tanh are gemmlowp's for every input", "[ops][sets]") {
