@@ -101,6 +101,14 @@ std::string Render(const char* title, const Evaluation* evaluation,
 
 }  // namespace
 
+std::string NameOf(const DepthRow& row) {
+  if (row.projected > 0) {
+    return "last layer behind a random projection to " + std::to_string(row.projected);
+  }
+  if (row.hidden > 0) return "last layer behind " + std::to_string(row.hidden) + " hidden units";
+  return row.layers == 1 ? "last layer alone" : "last " + std::to_string(row.layers) + " layers";
+}
+
 Json ReportJson(const TrainingReport& report) {
   Json json;
   json["model"] = report.model;
@@ -124,7 +132,8 @@ Json ReportJson(const TrainingReport& report) {
     json["choice"] = report.choice;
   }
   for (const DepthRow& row : report.depths) {
-    json["depths"].push_back({{"layers", row.layers},
+    json["depths"].push_back({{"name", NameOf(row)},
+                              {"layers", row.layers},
                               {"projected", row.projected},
                               {"hidden", row.hidden},
                               {"accuracy", row.accuracy},

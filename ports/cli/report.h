@@ -69,6 +69,7 @@ struct DepthRow {
   bool chosen = false;
   std::string skipped;  // why it was not tried; empty: it was
 };
+std::string NameOf(const DepthRow& row);
 
 struct TrainingReport {
   std::string model;

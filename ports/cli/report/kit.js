@@ -15,7 +15,8 @@ const topworkPage = (function () {
   }
   const known = (x) => typeof x === "number" && isFinite(x);
   const percent = (x) => (known(x) ? (100 * x).toFixed(1) + " %" : "–");
-  const number = (x) => (known(x) ? String(Number(x.toPrecision(4))) : "–");
+  const number = (x) => (known(x) ? (x !== 0 && Math.abs(x) < 1e-4 ? x.toExponential(1) :
+    String(Number(x.toPrecision(4)))) : "–");
   const whole = (x) => (known(x) ? x.toLocaleString("en") : "–");
   const words = (name) => name.replace(/_/g, " ");
   function seconds(s) {

@@ -113,6 +113,15 @@
         seconds(row.seconds)]), { id: "candidates" }));
   }
 
+  function drawDepths() {
+    if (!data.depths) return;
+    const rows = data.depths.filter((row) => !row.skipped);
+    section("depths", "Layers tried", data.depth_reason + ". Figures of examples held back.", table(
+      ["layers", "accuracy", "loss", "time", "memory"], rows.map((row) => [
+        row.chosen ? el("b", {}, row.name + " (taken)") : row.name, percent(row.accuracy), number(row.loss),
+        seconds(row.seconds), bytes(row.bytes)]), { id: "depth-table" }));
+  }
+
   // Of a training: the examples left out in turn, and negatives. Of an evaluation: known and unknown examples.
   function drawRejection() {
     const refused = data.rejection;
@@ -262,6 +271,7 @@
 
   drawHead();
   drawCurves();
+  drawDepths();
   drawCandidates();
   drawRejection();
   drawCalibration();

@@ -135,7 +135,8 @@ class Training {
       if (options.trainer.n_epochs == static_cast<int32_t>(n_epochs_)) break;
       options.trainer.n_epochs = static_cast<int32_t>(n_epochs_);
     }
-    report_.timings.push_back({"open", port::SecondsSince(start_)});
+    const double depths = report_.timings.empty() ? 0.0 : report_.timings.front().second;
+    report_.timings.push_back({"open", port::SecondsSince(start_) - depths});
   }
 
   void RecordPixels(TrainerSettings* settings) const {

@@ -24,14 +24,6 @@ bool IsLast(const DepthRow& row) {
   return row.layers == 1 && row.projected == 0 && row.hidden == 0;
 }
 
-std::string NameOf(const DepthRow& row) {
-  if (row.projected > 0) {
-    return "last layer behind a random projection to " + std::to_string(row.projected);
-  }
-  if (row.hidden > 0) return "last layer behind " + std::to_string(row.hidden) + " hidden units";
-  return row.layers == 1 ? "last layer alone" : "last " + std::to_string(row.layers) + " layers";
-}
-
 std::string LossText(double loss) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.4f", loss);

@@ -81,6 +81,8 @@ def check_depths(checks, tool, here):
     document = train(checks, tool, "--output", output, "--layers", "auto", *steps)
     depths = document["depths"]
     checks.expect([row["layers"] for row in depths] == [1, 2, 3, 4], "depths: %s" % depths)
+    took = document["seconds"]
+    checks.expect(sum(took.values()) - took["total"] <= took["total"], "parts overlap: %s" % took)
     for row in depths:
         alone = train(checks, tool, "--output", here / "alone.tflite", "--layers", row["layers"], "--reject", "0",
                       "--keep-held-back", *steps)
