@@ -331,6 +331,7 @@ set(TEST_EMBEDDED_FILES
   tests/data/lists/parts.tflite
   tests/data/train/augment.npz
   tests/data/train/backward.npz
+  tests/data/train/conformal.npz
   tests/data/train/metrics.npz
   tests/data/train/monitor.npz
   tests/data/train/gradients.npz

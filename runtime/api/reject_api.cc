@@ -1,5 +1,6 @@
 // C API of models that refuse: what the output "rejection" says.
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/api/handles.h"
 #include "runtime/train/reject/rejection.h"
@@ -60,7 +61,7 @@ tw_status tw_session_get_rejection(tw_session* session, size_t row, tw_rejection
   result.is_unknown = values[1] > 0.5f ? 1 : 0;
   const std::vector<std::string>& lines = session->taught_names;
   result.promised = Promised(lines);
-  for (int k = 2; k < n_columns && result.n_nearest < topwork::kNeighbours; ++k) {
+  for (int k = 2; k < n_columns && result.n_nearest < std::size(result.nearest); ++k) {
     const float line = values[k] + 1.0f;
     if (!(line >= 1.0f && line < static_cast<float>(lines.size()))) continue;
     result.nearest[result.n_nearest++] = lines[static_cast<size_t>(line)].c_str();

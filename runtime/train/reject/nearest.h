@@ -13,7 +13,7 @@ namespace topwork {
 
 class ThreadPool;
 
-constexpr int kNeighbours = 3;  // whose mean similarity is the score
+constexpr int kNeighbours = 5;  // whose mean similarity is the score
 
 // Examples as rows of features, borrowed.
 struct FeatureRows {

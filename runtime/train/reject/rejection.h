@@ -8,11 +8,11 @@
 // class that the head answers.
 //
 // Measured on photographs, digits and faces: the cosine of roots separates unknown examples better than
-// that of features as they are, centred or standardised, and than Mahalanobis distances, and the mean of three
-// neighbours better than the nearest one. The sum of cosine and energy refuses more than either, than
-// the smaller of both and than their p-values' product. Near unknowns stay hard: a truck looks like a car
-// to a head that knows cars. Some of them as negatives help, by the second score; not added to the first,
-// because against unknowns of another kind it is of no use.
+// that of features as they are, centred or standardised, and than Mahalanobis distances, and the mean
+// of five neighbours better than that of three and than the nearest one. The sum of cosine and energy
+// refuses more than either, than the smaller of both and than their p-values' product. Near unknowns
+// stay hard: a truck looks like a car to a head that knows cars. Some of them as negatives help, by the
+// second score; not added to the first, because against unknowns of another kind it is of no use.
 #ifndef TOPWORK_RUNTIME_TRAIN_REJECT_REJECTION_H_
 #define TOPWORK_RUNTIME_TRAIN_REJECT_REJECTION_H_
 

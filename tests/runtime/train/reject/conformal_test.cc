@@ -1,12 +1,16 @@
-// The promise holds on new examples, and the table says what the definition says.
+// The promise holds on new examples, and the table says what the definition says (in NumPy:
+// make_conformal_golden.py).
 #include "runtime/train/reject/conformal.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <numeric>
+#include <string>
+#include <vector>
 
 #include "runtime/train/random.h"
+#include "tests/support/embedded.h"
+#include "tests/support/npz.h"
 
 namespace topwork {
 namespace conformal_test {
@@ -31,26 +35,6 @@ double PValue(const ConformalTable& table, const ConformalScores& scores, size_t
   const float own[2] = {static_cast<float>(scores.values[2 * i]),
                         static_cast<float>(scores.values[2 * i + 1])};
   return table.PValue(own, scores.categories[i]);
-}
-
-// (1 + how many members have no larger measured score) / (n + 1), in plain loops.
-double Counted(const ConformalScores& taught, const std::vector<size_t>& members,
-               const double* scores) {
-  double median[2], unit[2];
-  for (size_t s = 0; s < 2; ++s) {
-    std::vector<double> values;
-    for (size_t j : members) values.push_back(taught.values[2 * j + s]);
-    std::sort(values.begin(), values.end());
-    median[s] = values[values.size() / 2];
-    unit[s] = median[s] - values[values.size() / 10];
-  }
-  const auto smallest = [&](const double* own) {
-    return std::min((own[0] - median[0]) / unit[0], (own[1] - median[1]) / unit[1]);
-  };
-  const auto n = std::count_if(members.begin(), members.end(), [&](size_t j) {
-    return smallest(&taught.values[2 * j]) <= smallest(scores);
-  });
-  return static_cast<double>(n + 1) / static_cast<double>(members.size() + 1);
 }
 
 TEST_CASE("Conformal: of new examples of the taught kinds the promised share is refused",
@@ -81,24 +65,31 @@ TEST_CASE("Conformal: of new examples of the taught kinds the promised share is 
   }
 }
 
-TEST_CASE("Conformal: levels are the counted p-values, rounded up", "[train]") {
-  Random random(5);
-  const ConformalScores taught = Draw(150, 2, &random), fresh = Draw(200, 2, &random);
-  for (double rate : {0.005, 0.05, 0.33}) {
-    const ConformalTable table = MakeConformalTable(taught, rate);
-    for (size_t i = 0; i < 200; ++i) {
-      std::vector<size_t> members;
-      for (size_t j = 0; j < 150; ++j) {
-        if (taught.categories[j] == fresh.categories[i]) members.push_back(j);
-      }
-      if (static_cast<int64_t>(members.size()) < MinCategory(rate)) {  // all of them have too few
-        members.resize(150);
-        std::iota(members.begin(), members.end(), 0);
-      }
-      const double exact = Counted(taught, members, &fresh.values[2 * i]);
-      const double p = PValue(table, fresh, i);
+ConformalScores Read(const test::Npz& golden, const std::string& name) {
+  ConformalScores scores;
+  scores.n_scores = 2;
+  scores.n_categories = 3;
+  scores.values = golden.at(name).as<double>();
+  scores.categories = golden.at(name + "_categories").as<int32_t>();
+  return scores;
+}
+
+TEST_CASE("Conformal: p-values are those that NumPy counts, rounded up", "[train]") {
+  const test::EmbeddedFile* file = test::FindEmbedded("tests/data/train/conformal.npz");
+  REQUIRE(file != nullptr);
+  const test::Npz golden = test::ReadNpz(file->data, file->size);
+  const ConformalScores taught = Read(golden, "taught"), fresh = Read(golden, "fresh");
+  const std::vector<double> rates = golden.at("rates").as<double>();
+  const std::vector<double> expected = golden.at("p_values").as<double>();
+  const size_t n = fresh.categories.size();
+  REQUIRE(expected.size() == rates.size() * n);
+  for (size_t r = 0; r < rates.size(); ++r) {
+    const ConformalTable table = MakeConformalTable(taught, rates[r]);
+    for (size_t i = 0; i < n; ++i) {
+      INFO("rate " << rates[r] << ", example " << i);
+      const double exact = expected[r * n + i], p = PValue(table, fresh, i);
       CHECK(p == Approx(std::min(1.0, std::ceil(exact / table.step - 1e-6) * table.step)));
-      CHECK((p < static_cast<double>(table.Limit())) == (exact <= rate + 1e-9));
+      CHECK((p < static_cast<double>(table.Limit())) == (exact <= rates[r] + 1e-9));
     }
   }
 }
