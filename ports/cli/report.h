@@ -60,7 +60,7 @@ struct CandidateRow {
 };
 
 // What --layers auto tried: how many of the last layers, or one that is put in front of the last; its
-// figures are of examples held back.
+// accuracy with softmax is that of examples left out in turn, other figures are of examples held back.
 struct DepthRow {
   int32_t layers = 1;
   int32_t projected = 0, hidden = 0;  // units in front of the last layer; 0: none

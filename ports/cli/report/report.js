@@ -116,8 +116,8 @@
   function drawDepths() {
     if (!data.depths) return;
     const rows = data.depths.filter((row) => !row.skipped);
-    section("depths", "Layers tried", data.depth_reason + ". Figures of examples held back.", table(
-      ["layers", "accuracy", "loss", "time", "memory"], rows.map((row) => [
+    section("depths", "Layers tried", data.depth_reason + ".", table(
+      ["layers", "accuracy", "loss, held back", "time", "memory"], rows.map((row) => [
         row.chosen ? el("b", {}, row.name + " (taken)") : row.name, percent(row.accuracy), number(row.loss),
         seconds(row.seconds), bytes(row.bytes)]), { id: "depth-table" }));
   }

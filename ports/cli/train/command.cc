@@ -143,11 +143,23 @@ class Training {
     if (data_ && data_->has_images()) settings->RecordPixels(reading_.pixels, records_pixels_);
   }
 
+  // Of all examples and their variants.
+  double FeatureBytes() const {
+    const tw::Result<tw_head_info> head = model_.Head();
+    const double n =
+        static_cast<double>(data_->size()) * (1.0 + options_.trainer.augmentation.n_variants);
+    const double each = head.ok() ? static_cast<double>(head->n_features) : 0.0;
+    return n * (each * sizeof(float) + 1024.0);
+  }
+
   void TryDepths() {
     const int64_t begin = port::NowNanos();
+    const bool shares = options_.cache.empty();
+    if (shares) options_.cache = features_file_.emplace(FeatureBytes()).path();
     DepthChoice choice = ChooseDepth(options_, model_, *data_, loss_,
                                      [this](TrainerSettings* settings) { RecordPixels(settings); });
     options_ = WithDepth(options_, choice.chosen);
+    if (shares && choice.chosen.layers > 1) options_.cache.clear();
     // What is left, but never none: 0 is no limit.
     const double left = options_.max_seconds - port::SecondsSince(begin);
     if (options_.max_seconds > 0.0) options_.max_seconds = std::max(left, 1e-3);
@@ -377,7 +389,8 @@ class Training {
   std::optional<Dataset> golden_;
   std::optional<Dataset> negatives_;
   std::string loss_;
-  int64_t n_epochs_;  // in all
+  int64_t n_epochs_;                           // in all
+  std::optional<FeaturesFile> features_file_;  // outlives the trainer
   std::unique_ptr<TrainerSettings> settings_;
   std::optional<tw::Trainer> trainer_;
   std::vector<float> accepted_;  // weights that passed the golden set last
@@ -412,6 +425,7 @@ void AddTrainCommand(CLI::App* app) {
       "--init shipped");
   command->callback([options] {
     ChooseOptimizer(options.get());
+    ChooseLayers(options.get());
     CheckTrainOptions(*options);
     Training(*options).Run();
   });

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
+#include "ports/cli/files.h"
 #include "ports/cli/stop.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
@@ -14,10 +16,13 @@ namespace topwork {
 namespace cli {
 namespace {
 
-// Beside the numbers of a table, the losses of the examples held back, in their order.
+constexpr int kFolds = 5;  // of an audit without a closed form
+
+// Beside the numbers of a table, in the order of the examples: 1 for one that is wrong where it is left
+// out and 0 for the others, or the losses of those held back.
 struct Tried {
   DepthRow row;
-  std::vector<double> losses;
+  std::vector<double> errors;
 };
 
 bool IsLast(const DepthRow& row) {
@@ -72,10 +77,11 @@ class DepthChooser {
       choice.rows.push_back(tried.row);
       // What does not fit is not deeper either.
       if (!tried.row.skipped.empty() && (row.layers > 1 || left() <= 0.0)) break;
-      if (tried.row.skipped.empty() && (first || IsBetter(best, tried.losses))) {
+      if (tried.row.skipped.empty() && (first || IsBetter(best, tried.errors))) {
         chosen = choice.rows.size() - 1;
-        best = tried.losses;
+        best = tried.errors;
       }
+      if (!IsBetter(best, std::vector<double>(best.size()))) break;
     }
     choice.rows[chosen].chosen = true;
     choice.chosen = choice.rows[chosen];
@@ -100,6 +106,7 @@ class DepthChooser {
 
   // Of what choosing may take; infinite without a limit.
   double left() const {
+    if (is_over_) return 0.0;
     if (options_.max_seconds <= 0.0) return HUGE_VAL;
     return options_.max_seconds / 2.0 - port::SecondsSince(start_);
   }
@@ -123,8 +130,7 @@ class DepthChooser {
     TrainOptions options = WithDepth(options_, tried->row);
     options.reject = 0.0f;
     options.trainer.keep_held_back = 1;
-    options.trainer.features.cache_path = nullptr;
-    options.cache.clear();
+    if (tried->row.layers > 1) options.cache.clear();
     TrainerSettings settings(options, loss_, data_.class_names());
     record_(&settings);
     tw::Result<tw::Trainer> made = tw::Trainer::Create(model_, settings.get());
@@ -143,35 +149,56 @@ class DepthChooser {
     Feeder feeder(data_, "features, " + NameOf(tried->row), ShowProgress(options_.common.json));
     feeder.Finish(trainer.AddExamples(feeder.get()));
     const double seconds = std::isinf(left()) ? 0.0 : std::max(left(), 1e-3);
-    const bool finished = CheckValue(trainer.FitFor(seconds));
+    const int64_t fit_begin = port::NowNanos();
+    bool finished = CheckValue(trainer.FitFor(seconds));
+    const bool in_folds = loss_ == "softmax" && options.optimizer != "auto";
+    finished = finished && (!in_folds || left() > kFolds * port::SecondsSince(fit_begin));
+    is_over_ = is_over_ || !finished;
     if (!finished && !first) {
-      tried->row.skipped = "half of --max-seconds was over before its training";
+      tried->row.skipped = "half of --max-seconds would be over before it is judged";
       return;
     }
-    Judge(trainer, tried);
+    JudgeHeldBack(trainer, tried);
+    if (finished && loss_ == "softmax") JudgeLeftOut(trainer, tried);
     tried->row.seconds = port::SecondsSince(begin);
   }
 
-  static void Judge(tw::Trainer& trainer, Tried* tried) {
+  void JudgeLeftOut(tw::Trainer& trainer, Tried* tried) const {
+    const tw::Audit audit = CheckValue(trainer.AuditExamples());
+    tried->errors.assign(audit.all.size(), 0.0);
+    double n_wrong = 0.0;
+    for (const tw_audited_example& example : audit.all) {
+      if (example.suggested == example.label) continue;
+      tried->errors[static_cast<size_t>(example.index)] = 1.0;
+      n_wrong += 1.0;
+    }
+    tried->row.accuracy = 1.0 - n_wrong / static_cast<double>(audit.all.size());
+  }
+
+  static void JudgeHeldBack(tw::Trainer& trainer, Tried* tried) {
     const int64_t n = CheckValue(trainer.Info()).n_validation;
     const tw::Evaluation evaluation = CheckValue(trainer.Evaluate(static_cast<int32_t>(n)));
     std::vector<tw_worst_example> worst = evaluation.worst_examples;
     std::sort(worst.begin(), worst.end(),
               [](const auto& a, const auto& b) { return a.index < b.index; });
-    for (const tw_worst_example& example : worst) tried->losses.push_back(example.loss);
+    for (const tw_worst_example& example : worst) tried->errors.push_back(example.loss);
     tried->row.loss = evaluation.loss;
     tried->row.accuracy = evaluation.accuracy;
   }
 
-  static std::string Reason(const DepthChoice& choice) {
+  std::string Reason(const DepthChoice& choice) const {
     const auto tried = [](const DepthRow& row) { return row.skipped.empty(); };
+    const bool left_out = loss_ == "softmax";
     std::string reason = NameOf(choice.chosen);
     if (!IsLast(choice.chosen)) {
-      reason +=
-          ": examples held back lose less than with the ones before, by more than a standard "
-          "error";
+      reason += left_out ? ": fewer examples left out are wrong" : ": examples held back lose less";
+      reason += " than with the ones before, by more than a standard error";
+    } else if (choice.rows.size() == 1) {
+      reason += ": another could not be clearly better";
     } else if (std::count_if(choice.rows.begin(), choice.rows.end(), tried) > 1) {
-      reason += ": the others do not lose less by more than a standard error";
+      reason += left_out ? ": with the others not fewer examples left out are wrong"
+                         : ": the others do not lose less";
+      reason += " by more than a standard error";
     }
     for (const DepthRow& row : choice.rows) {
       if (!tried(row)) reason += "; " + NameOf(row) + ": not tried, " + row.skipped;
@@ -185,6 +212,7 @@ class DepthChooser {
   const std::string& loss_;
   const std::function<void(TrainerSettings*)>& record_;
   const int64_t start_ = port::NowNanos();
+  bool is_over_ = false;  // what is left of --max-seconds is too little for more
 };
 
 }  // namespace
@@ -206,8 +234,7 @@ DepthChoice ChooseDepth(const TrainOptions& options, const tw::Model& model, con
 }
 
 void PrintDepths(const TrainingReport& report) {
-  Table table(
-      {"layers tried, on examples held back", ">accuracy", ">loss", ">time", ">memory", ""});
+  Table table({"layers tried", ">accuracy", ">loss, held back", ">time", ">memory", ""});
   for (const DepthRow& row : report.depths) {
     if (!row.skipped.empty()) continue;
     table.Row({NameOf(row), PercentText(row.accuracy), LossText(row.loss),
@@ -216,6 +243,26 @@ void PrintDepths(const TrainingReport& report) {
   std::printf("\n");
   table.Print(2);
   std::printf("  %s\n", report.depth_reason.c_str());
+}
+
+FeaturesFile::FeaturesFile(double bytes) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error) return;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (error || static_cast<double>(space.available) < 2.0 * bytes) return;
+  const std::string path =
+      (folder / ("topwork-features-" + std::to_string(port::RandomSeed()))).string();
+  try {
+    CheckWritable(path);
+    path_ = path;
+  } catch (const CliError&) {
+  }
+}
+
+FeaturesFile::~FeaturesFile() {
+  std::error_code error;
+  if (!path_.empty()) std::filesystem::remove(path_, error);
 }
 
 }  // namespace cli

@@ -60,10 +60,10 @@ void AddLayers(CLI::App* command, TrainOptions* options) {
       ->add_option(
           "--layers", options->layers,
           "layers with weights that are trained: last, last2, or a number; auto: as many, or a "
-          "random projection or hidden layer, as examples held back lose clearly less by, within "
-          "half of --max-seconds")
-      ->type_name("N")
-      ->capture_default_str();
+          "random projection or hidden layer, as get clearly more of the examples left out right, "
+          "within half of --max-seconds; default: last, and auto with --max-seconds and the "
+          "optimizer auto")
+      ->type_name("N");
   group->add_flag("--bias-only", options->trainer.head.bias_only,
                   "train only biases and scales below the last layer");
   group

@@ -43,7 +43,7 @@ T ByName(const std::pair<const char*, T> (&table)[n], const std::string& name) {
 const char* TextOrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 int32_t LayersOf(const std::string& text) {
-  if (text == "last" || text == "auto") return 1;  // auto: at least
+  if (text.empty() || text == "last" || text == "auto") return 1;  // auto: at least
   if (text == "last2") return 2;
   const bool number =
       !text.empty() && text.size() < 6 &&
@@ -143,22 +143,34 @@ void ChooseOptimizer(TrainOptions* options) {
   options->optimizer = flag.empty() ? "auto" : momentum ? "sgd" : "adam";
 }
 
-// Depths are tried on the data of this run alone.
-static void CheckDepthOptions(const TrainOptions& options) {
+// Why --layers auto cannot be; empty: it can. Depths are tried on the data of this run alone.
+static std::string WhyNoDepths(const TrainOptions& options) {
   const tw_head_options& head = options.trainer.head;
-  Usage(options.trainer.validation_fraction == 0.0f,
-        "--layers auto judges by examples held back: --validation above 0");
-  Usage(
-      options.optimizer == "ridge" || options.optimizer == "imprint" || options.optimizer == "knn",
-      "--layers auto and --optimizer " + options.optimizer +
-          " exclude each other: it solves the last layer alone");
-  Usage(options.resume || !options.head.empty() || !options.memory.empty() ||
-            options.init == "shipped" || options.trainer.replay_capacity != 0,
-        "--layers auto begins anew: leave out --resume, --head, --memory, --init shipped and "
-        "--replay");
-  Usage(head.append != 0 || head.bias_only != 0 || head.n_hidden != 0 || head.n_projected != 0,
-        "--layers auto chooses what is trained: leave out --append-head, --bias-only, "
-        "--hidden and --project");
+  const std::string& optimizer = options.optimizer;
+  if (options.trainer.validation_fraction == 0.0f) {
+    return "--layers auto judges by examples held back: --validation above 0";
+  }
+  if (optimizer == "ridge" || optimizer == "imprint" || optimizer == "knn") {
+    return "--layers auto and --optimizer " + optimizer +
+           " exclude each other: it solves the last layer alone";
+  }
+  if (options.resume || !options.head.empty() || !options.memory.empty() ||
+      options.init == "shipped" || options.trainer.replay_capacity != 0) {
+    return "--layers auto begins anew: leave out --resume, --head, --memory, --init shipped and "
+           "--replay";
+  }
+  if (head.append != 0 || head.bias_only != 0 || head.n_hidden != 0 || head.n_projected != 0) {
+    return "--layers auto chooses what is trained: leave out --append-head, --bias-only, "
+           "--hidden and --project";
+  }
+  return "";
+}
+
+void ChooseLayers(TrainOptions* options) {
+  if (!options->layers.empty()) return;
+  const bool tries = options->max_seconds > 0.0 && options->optimizer == "auto" &&
+                     options->checkpoint.empty() && WhyNoDepths(*options).empty();
+  options->layers = tries ? "auto" : "last";
 }
 
 void CheckTrainOptions(const TrainOptions& options) {
@@ -195,7 +207,10 @@ void CheckTrainOptions(const TrainOptions& options) {
   Usage(!options.negatives.empty() && options.reject == 0.0f,
         "--negatives and --reject 0 exclude each other: nothing is refused");
   (void)LayersOf(options.layers);
-  if (options.layers == "auto") CheckDepthOptions(options);
+  if (options.layers == "auto") {
+    const std::string why_not = WhyNoDepths(options);
+    Usage(!why_not.empty(), why_not);
+  }
   CheckFiles(options);
 }
 

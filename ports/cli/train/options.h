@@ -34,7 +34,7 @@ struct TrainOptions {
   std::string cache;
   // Words.
   std::string output_name;
-  std::string layers = "last";
+  std::string layers;  // empty: see ChooseLayers
   std::string init = "zeros";
   std::string balance = "none";
   std::vector<std::string> remove_classes;
@@ -58,6 +58,9 @@ void AddTrainOptions(CLI::App* command, TrainOptions* options);
 
 // Fills in an empty optimizer: auto, or what takes the steps that another flag speaks of.
 void ChooseOptimizer(TrainOptions* options);
+// Fills in empty layers: auto where --max-seconds says what may be spent, the optimizer is auto, and no
+// other flag says what is trained; else last.
+void ChooseLayers(TrainOptions* options);
 
 // What is wrong with the flags alone, and files that cannot be written. Throws CliError.
 void CheckTrainOptions(const TrainOptions& options);

@@ -1,6 +1,8 @@
 """What is trained where Trainer's n_layers is "auto": how many of the last layers, or one put in front of the last."""
 from __future__ import annotations
 
+import pathlib
+import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,35 +30,50 @@ class Shape(NamedTuple):
 
 
 def choose(trainer: Trainer, X: Any, y: Any, groups: Any) -> tuple[Shape, list[dict[str, Any]]]:
-    """Trains the last layer, the last two and so on, up to MOST, and judges each on the same examples held back. With
-    the optimizer "auto" the last layer behind a random projection and behind a hidden layer come in between. The next
-    one is taken where they lose less by it than by the choice before, by more than the standard error of the mean
-    difference. Returns the choice and a dictionary for each: n_layers, n_projected, n_hidden, accuracy, loss, or why it
-    was `skipped`."""
+    """Trains the last layer, the last two and so on, up to MOST. With the optimizer "auto" the last layer behind a
+    random projection and behind a hidden layer come in between. With softmax each example is judged by a head that was
+    fitted without it, and the next one is taken where fewer are wrong than with the choice before, by more than the
+    standard error of the mean difference; with other losses, where the examples held back lose less by as much. It ends
+    where no error at all would not be better by as much. Returns the choice and a dictionary for each: n_layers,
+    n_projected, n_hidden, accuracy, loss of the examples held back, or why it was `skipped`."""
     if not trainer.validation_fraction > 0:
         raise ValueError('n_layers "auto" judges by examples held back: set validation_fraction above 0')
     chosen, rows, best = Shape(), [], np.empty(0)
     added = [Shape(n_projected=PROJECTED), Shape(n_hidden=HIDDEN)] if _may_add(trainer) else []
-    for shape in [Shape(), *added, *map(Shape, range(2, MOST + 1))]:
-        try:
-            tried = _with(trainer, shape).fit(X, y, groups)
-        except Error as error:
-            if shape == Shape():
-                raise
-            rows.append({**shape._asdict(), "skipped": str(error)})
-            if shape.n_layers > 1:
+    with tempfile.TemporaryDirectory() as folder:
+        for shape in [Shape(), *added, *map(Shape, range(2, MOST + 1))]:
+            cache = pathlib.Path(folder) / "features" if shape.n_layers == 1 else None
+            try:
+                tried = _with(trainer, shape, cache).fit(X, y, groups)
+                row, errors = _judge(tried)
+            except Error as error:
+                if shape == Shape():
+                    raise
+                rows.append({**shape._asdict(), "skipped": str(error)})
+                if shape.n_layers > 1:
+                    break
+                continue
+            rows.append({**shape._asdict(), **row})
+            if shape == Shape() or is_better(best, errors):
+                chosen, best = shape, errors
+            if not is_better(best, np.zeros(len(best))):
                 break
-            continue
-        judged = tried.evaluate(n_worst=tried.info["n_validation"])
-        losses = np.array([loss for _, _, _, loss in sorted(judged["worst"])])  # in the order of the examples
-        rows.append({**shape._asdict(), "accuracy": judged["accuracy"], "loss": judged["loss"]})
-        if shape == Shape() or is_better(best, losses):
-            chosen, best = shape, losses
     return chosen, rows
 
 
+def _judge(tried: Trainer) -> tuple[dict[str, float], NDArray[Any]]:
+    """Accuracy and loss; of each example left out whether it is wrong (softmax), or the losses of those held back."""
+    judged = tried.evaluate(n_worst=tried.info["n_validation"])
+    row = {"accuracy": judged["accuracy"], "loss": judged["loss"]}
+    if tried.loss != "softmax":
+        return row, np.array([loss for _, _, _, loss in sorted(judged["worst"])])  # in the order of the examples
+    examples = sorted(tried.audit()["examples"], key=lambda example: example["index"])
+    wrong = np.array([example["suggested"] != example["label"] for example in examples], float)
+    return {**row, "accuracy": 1 - wrong.mean()}, wrong
+
+
 def is_better(before: NDArray[Any], now: NDArray[Any]) -> bool:
-    """Whether the second losses of the same examples are less, by more than a standard error of the mean difference."""
+    """Whether the second errors of the same examples are less, by more than a standard error of the mean difference."""
     gains = before - now
     return len(gains) > 1 and bool(gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains)))
 
@@ -66,12 +83,13 @@ def _may_add(trainer: Trainer) -> bool:
     return trainer.optimizer == "auto" and not (trainer.n_hidden or trainer.append or given.get("head.n_projected"))
 
 
-def _with(trainer: Trainer, shape: Shape) -> Trainer:
+def _with(trainer: Trainer, shape: Shape, cache: pathlib.Path | None) -> Trainer:
     """One like it of that shape, which refuses nothing and keeps out of its training what is held back."""
     parameters = trainer.get_params(deep=False)
     options = {**(trainer.options or {}), "keep_held_back": 1}
     if shape.n_projected:
         options["head.n_projected"] = shape.n_projected
     parameters.update(n_layers=shape.n_layers, n_hidden=shape.n_hidden or trainer.n_hidden,
-                      optimizer=shape.optimizer(trainer.optimizer), reject_rate=0.0, cache_path=None, options=options)
+                      optimizer=shape.optimizer(trainer.optimizer), reject_rate=0.0, options=options,
+                      cache_path=cache)
     return type(trainer)(**parameters)

@@ -33,9 +33,9 @@ class Trainer(BaseEstimator):
         "lbfgs", "ridge", "imprint", "knn" (stores examples and compares: for identities of few pictures; the options
         "head.n_neighbours" and "head.max_rows" belong to it).
     n_epochs, batch_size, learning_rate (0: chosen), weight_decay : of the steps.
-    n_layers : layers with weights that are trained, counted from the last. "auto": as many (4 at most) as make the
-        examples held back lose less, or with the optimizer "auto" a random projection or hidden layer in front of the
-        last one; only fit takes it, and trains once for each.
+    n_layers : layers with weights that are trained, counted from the last. "auto": as many (4 at most) as get
+        clearly more of the examples left out right, or with the optimizer "auto" a random projection or hidden layer in
+        front of the last one; only fit takes it, and trains several times for each.
     n_hidden : above 0: a dense layer of so many units with ReLU in front of the last one.
     append : the model's output holds features, and gets a new layer behind it.
     balance : "none", "weights", "repeat" or "smote": what makes all classes count the same.
@@ -56,8 +56,8 @@ class Trainer(BaseEstimator):
     n_features_in_ : numbers of an example.
     n_layers_ : the layers that are trained.
     n_projected_, n_hidden_ : units of a random projection and of a hidden layer in front of the last one; 0: none.
-    depths_ : of "auto", a dictionary for each that was tried: n_layers, n_projected, n_hidden, accuracy and loss on the
-        examples held back, or why it was skipped. Else empty.
+    depths_ : of "auto", a dictionary for each that was tried: n_layers, n_projected, n_hidden, accuracy (softmax:
+        of examples left out), loss of the examples held back, or why it was skipped. Else empty.
 
     Ctrl-C ends what is going on. Raises topwork.Error and its subclasses with the library's sentence.
     """

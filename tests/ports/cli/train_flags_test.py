@@ -74,50 +74,6 @@ def check_neighbours(checks, tool, here):
         checks.expect(wrong.returncode != 0 and text in wrong.stderr, "%s: %s" % (flags, wrong.stderr))
 
 
-def check_depths(checks, tool, here):
-    """--layers auto tries depths as --layers N trains them, and tells why it took one."""
-    output = here / "depth.tflite"
-    steps = ["--epochs", "3", "--lr", "0.01"]
-    document = train(checks, tool, "--output", output, "--layers", "auto", *steps)
-    depths = document["depths"]
-    checks.expect([row["layers"] for row in depths] == [1, 2, 3, 4], "depths: %s" % depths)
-    took = document["seconds"]
-    checks.expect(sum(took.values()) - took["total"] <= took["total"], "parts overlap: %s" % took)
-    for row in depths:
-        alone = train(checks, tool, "--output", here / "alone.tflite", "--layers", row["layers"], "--reject", "0",
-                      "--keep-held-back", *steps)
-        checks.expect(abs(alone["evaluation"]["loss"] - row["loss"]) < 1e-9, "%s loses %s alone" % (
-            row, alone["evaluation"]["loss"]))
-    taken = [row["layers"] for row in depths if row["chosen"]]
-    checks.expect(len(taken) == 1 and min(depths, key=lambda row: row["loss"])["layers"] >= taken[0],
-                  "one depth is taken, no deeper than the best: %s" % depths)
-    checks.expect(document["settings"]["layers"].startswith("last" if taken == [1] else "last %d" % taken[0]) or
-                  document["settings"]["layers"] == str(taken[0]), "layers: %s" % document["settings"]["layers"])
-    # Few small steps: the more layers take them, the better.
-    deep = train(checks, tool, "--output", output, "--layers", "auto", "--epochs", "3", "--lr", "0.001")
-    checks.expect([row["chosen"] for row in deep["depths"]] == [False, False, False, True] and
-                  deep["settings"]["layers"] == "4", "the last four: %s" % deep["depths"])
-    # Without a flag of steps, layers in front of the last one are tried, too.
-    shapes = [(row["layers"], row["projected"], row["hidden"]) for row in
-              train(checks, tool, "--output", output, "--layers", "auto")["depths"]]
-    checks.expect(shapes == [(1, 0, 0), (1, 1024, 0), (1, 0, 64), (2, 0, 0), (3, 0, 0), (4, 0, 0)], "tried: %s" % shapes)
-    projected = train(checks, tool, "--output", output, "--project", "64")
-    checks.expect(projected["candidates"][0]["name"] == "ridge", "--project 64: %s" % projected.get("candidates"))
-    # Without room or time for more it is the last layer, with the reason.
-    small = train(checks, tool, "--output", output, "--layers", "auto", "--cache-limit", "300KB", "--memory-limit",
-                  "300KB")
-    checks.expect("are allowed" in small["depth_reason"] and small["depths"][0]["chosen"], small["depth_reason"])
-    short = train(checks, tool, "--output", output, "--layers", "auto", "--max-seconds", "0.000001")
-    checks.expect("not tried, half of --max-seconds" in short["depth_reason"], short["depth_reason"])
-    result = run(tool, "train", DIGITS_CNN, *DATA, "--output", output, "--layers", "auto", *steps)
-    checks.expect("layers tried, on examples held back" in result.stdout and "taken" in result.stdout, result.stdout)
-    for flags, text in ((["--validation", "0"], "--validation above 0"),
-                        (["--optimizer", "ridge"], "it solves the last layer alone"),
-                        (["--hidden", "4"], "leave out --append-head")):
-        wrong = run(tool, "train", DIGITS_CNN, *DATA, "--output", output, "--layers", "auto", *flags)
-        checks.expect(wrong.returncode == USAGE and text in wrong.stderr, "%s: %s" % (flags, wrong.stderr))
-
-
 def check_last_fit(checks, tool, here):
     """The examples held back are trained on in the end, unless --keep-held-back; figures stay."""
     models, documents = {}, {}
@@ -471,7 +427,7 @@ def main():
     checks = Checks()
     here = pathlib.Path(tempfile.mkdtemp(prefix="topwork_train_flags_"))
     try:
-        for check in (check_optimizers, check_neighbours, check_depths, check_last_fit, check_early_end, check_layers,
+        for check in (check_optimizers, check_neighbours, check_last_fit, check_early_end, check_layers,
                       check_targets, check_heads, check_memory, check_golden, check_cache, check_pixels, check_device,
                       check_extraction, check_signature, check_flags):
             try:
