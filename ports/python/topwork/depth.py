@@ -44,8 +44,7 @@ def choose(trainer: Trainer, X: Any, y: Any, groups: Any) -> tuple[Shape, list[d
         for shape in [Shape(), *added, *map(Shape, range(2, MOST + 1))]:
             cache = pathlib.Path(folder) / "features" if shape.n_layers == 1 else None
             try:
-                tried = _with(trainer, shape, cache).fit(X, y, groups)
-                row, errors = _judge(tried)
+                row, errors = _judge(_with(trainer, shape, cache).fit(X, y, groups))  # and gives the cache free
             except Error as error:
                 if shape == Shape():
                     raise

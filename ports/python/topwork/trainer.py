@@ -67,7 +67,7 @@ class Trainer(BaseEstimator):
                  n_layers: Union[int, str] = 1,
                  n_hidden: int = 0, append: bool = False, balance: str = "none", validation_fraction: float = 0.2,
                  reject_rate: float = 0.0, device: Optional[str] = None, n_threads: int = 0,
-                 cache_path: Optional[str] = None,
+                 cache_path: Optional[str | os.PathLike[str]] = None,
                  input_scale: Optional[tuple[Sequence[float], Sequence[float]]] = None, seed: int = 1,
                  progress: Union[bool, Callable[[dict[str, Any]], Any]] = False,
                  options: Optional[dict[str, Any]] = None) -> None:
@@ -266,7 +266,8 @@ class Trainer(BaseEstimator):
             "head.n_projected": self.n_projected_,
             "validation_fraction": self.validation_fraction, "reject_rate": self.reject_rate,
             "n_threads": self.n_threads}
-        for name, value in (("device", self.device), ("features.cache_path", self.cache_path)):
+        cache_path = None if self.cache_path is None else os.fspath(self.cache_path)
+        for name, value in (("device", self.device), ("features.cache_path", cache_path)):
             if value is not None:
                 options[name] = value
         if self.input_scale is not None:

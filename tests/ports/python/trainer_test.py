@@ -96,6 +96,13 @@ def test_a_projection_where_it_helps():
     assert again.info["candidates"][0][0] == "ridge"
 
 
+def test_features_are_kept(tmp_path):
+    images, labels = strokes()
+    cached = [topwork.Trainer(DIGITS, cache_path=path).fit(images, labels).info["n_cached"]
+              for path in (tmp_path / "features", str(tmp_path / "features"))]
+    assert cached == [0, len(images)]
+
+
 def test_depths_are_compared_by_their_errors():
     from topwork.depth import is_better
     losses = np.array([1.0, 2.0, 3.0, 4.0])
