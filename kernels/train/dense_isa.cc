@@ -103,6 +103,18 @@ void SumTile(int n_classes, const float* const* rows, const float* const* weight
   }
 }
 
+// Adds a tile's sums to the logits of n_rows rows from `to` on, or to the bias where they are the first.
+template <int kN>
+TW_INLINE void AddTile(const float* tile, const float* bias, int64_t n_rows, int64_t stride,
+                       float* to) {
+  for (int64_t i = 0; i < n_rows; ++i, to += stride) {
+    float sums[kN];  // a copy: `bias` might be what `to` is
+    for (int j = 0; j < kN; ++j) sums[j] = (bias != nullptr ? bias[j] : to[j]) + tile[j];
+    for (int j = 0; j < kN; ++j) to[j] = sums[j];
+    tile += kClasses;
+  }
+}
+
 // Weights of one group of classes and one block of depth, as SumTile reads them.
 struct Weights {
   float packed[kGroup * kDepth];
@@ -151,10 +163,15 @@ void Forward(const DenseStep& step, const float* weights, const float* bias, int
           const int n_classes = static_cast<int>(std::min<int64_t>(kClasses, c1 - c));
           float tile[kRows * kClasses];
           SumTile(n_classes, x, w.classes + (c - c0), w.stride, used, tile);
-          for (int i = 0; i < kRows && b + i < row1; ++i) {
-            float* to = logits + (b + i) * step.n_classes + c;
+          const float* first = d == 0 ? bias + c : nullptr;
+          const int64_t n_rows = std::min<int64_t>(kRows, row1 - b);
+          float* to = logits + b * step.n_classes + c;
+          if (n_classes == kClasses) {
+            AddTile<kClasses>(tile, first, n_rows, step.n_classes, to);
+          } else {
             for (int j = 0; j < n_classes; ++j) {
-              to[j] = (d == 0 ? bias[c + j] : to[j]) + tile[i * kClasses + j];
+              AddTile<1>(tile + j, first == nullptr ? first : first + j, n_rows, step.n_classes,
+                         to + j);
             }
           }
         }

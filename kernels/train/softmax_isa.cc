@@ -13,6 +13,15 @@ namespace TW_ISA {
 namespace {
 
 constexpr int64_t kFewClasses = 32;
+constexpr int kDoubles = kLanes / 2;
+typedef double Doubles __attribute__((vector_size(kVectorBytes)));
+typedef float HalfVec __attribute__((vector_size(kVectorBytes / 2)));
+
+TW_INLINE Doubles Widen(const float* from) {
+  HalfVec v;
+  __builtin_memcpy(&v, from, sizeof(v));
+  return __builtin_convertvector(v, Doubles);
+}
 
 // Rows [row, row + kLanes) of `logits` as columns of x [n_classes, kLanes]; rows past the end are the
 // last one again.
@@ -68,16 +77,19 @@ void FewClasses(const SoftmaxStep& step, int64_t row) {
   Gather(step.logits, row, step.n_rows, n_classes, x);
   Vec best;
   const Vec max = Largest(x, n_classes, &best);
-  double sums[kLanes] = {};
   double true_logits[kLanes];
   for (int l = 0; l < n; ++l) {
     const float logit = x[step.labels[row + l] * kLanes + l];
     true_logits[l] = static_cast<double>(logit) - static_cast<double>(max[l]);
   }
+  Doubles lanes[2] = {};
   for (int64_t c = 0; c < n_classes; ++c) {
-    Store(x + c * kLanes, Exp(Load(x + c * kLanes) - max));
-    for (int l = 0; l < kLanes; ++l) sums[l] += static_cast<double>(x[c * kLanes + l]);
+    float* const of_class = x + c * kLanes;
+    Store(of_class, Exp(Load(of_class) - max));
+    for (int k = 0; k < 2; ++k) lanes[k] += Widen(of_class + k * kDoubles);
   }
+  double sums[kLanes];
+  __builtin_memcpy(sums, lanes, sizeof(sums));
   float factors[kLanes] = {};
   for (int l = 0; l < n; ++l) {
     factors[l] = static_cast<float>(1.0 / sums[l]) * step.scales[row + l];

@@ -206,35 +206,76 @@ Status CrossValidate(const HeadDesign& design, Span<const int32_t> parts,
 
 // The sums of the normalised rows of each class, less those of the examples that leave. Only the
 // means of the classes that they leave are made anew; scores are sums in float32.
-void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vector<float>* out) {
-  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
-  const size_t dim = static_cast<size_t>(design.dim);
-  out->assign(static_cast<size_t>(design.n) * n_outputs, 0.0f);
-  std::vector<std::vector<double>> sums(n_outputs, std::vector<double>(dim, 0.0));
-  const auto class_of = [&](int64_t b) {
+namespace {
+
+// Sums of the classes' rows, each row of length 1.
+struct ClassSums {
+  explicit ClassSums(const HeadDesign& of)
+      : design(of), dim(static_cast<size_t>(of.dim)), sums(static_cast<size_t>(of.n_outputs)) {
+    for (std::vector<double>& sum : sums) sum.assign(dim, 0.0);
+    for (const float* row : design.rows) lengths.push_back(std::sqrt(DotProduct(row, row, dim)));
+    for (int64_t b = 0; b < design.n; ++b) Add(b, 1.0, &sums[class_of(b)]);
+    const auto dot = TrainKernelsFor(BestCpuKernels()).dot_doubles;
+    for (const auto& sum : sums) squares.push_back(dot(sum.data(), sum.data(), design.dim));
+  }
+
+  size_t class_of(int64_t b) const {
     return static_cast<size_t>(design.labels[static_cast<size_t>(b)]);
-  };
-  const auto add = [&](int64_t b, double sign, std::vector<double>* sum) {
+  }
+  void Add(int64_t b, double sign, std::vector<double>* sum) const {
     const float* row = design.rows[static_cast<size_t>(b)];
-    const double length = std::sqrt(DotProduct(row, row, dim));
+    const double length = lengths[static_cast<size_t>(b)];
     const double factor = length > 0.0 ? sign / length : 0.0;
     for (size_t d = 0; d < dim; ++d) (*sum)[d] += factor * static_cast<double>(row[d]);
-  };
-  for (int64_t b = 0; b < design.n; ++b) add(b, 1.0, &sums[class_of(b)]);
-  std::vector<float> means(n_outputs * dim);
+  }
+  // x · (S − u) / |S − u| of an example's row x, its class's sum S and u = x / |x|; 0 where no other
+  // example is in S.
+  float ScoreWithout(int64_t b) const {
+    const float* row = design.rows[static_cast<size_t>(b)];
+    const double length = lengths[static_cast<size_t>(b)];
+    const std::vector<double>& sum = sums[class_of(b)];
+    const double product = DotProduct(row, sum.data(), dim);
+    double square = squares[class_of(b)];
+    if (length > 0.0) square += 1.0 - 2.0 * product / length;
+    return square > kNoOther ? static_cast<float>((product - length) / std::sqrt(square)) : 0.0f;
+  }
+
+  static constexpr double kNoOther = 1e-10;  // of |S − u|²: what rounding leaves
+  const HeadDesign& design;
+  const size_t dim;
+  std::vector<std::vector<double>> sums;
+  std::vector<double> squares, lengths;  // |S|² of each class, |x| of each example
+};
+
+}  // namespace
+
+void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vector<float>* out) {
+  const size_t n_outputs = static_cast<size_t>(design.n_outputs);
+  const ClassSums all(design);
+  out->assign(static_cast<size_t>(design.n) * n_outputs, 0.0f);
+  std::vector<float> means(n_outputs * all.dim);
   const auto set_mean = [&](size_t c, std::vector<double> sum) {
     Normalise(&sum);
-    std::copy(sum.begin(), sum.end(), means.begin() + static_cast<std::ptrdiff_t>(c * dim));
+    std::copy(sum.begin(), sum.end(), means.begin() + static_cast<std::ptrdiff_t>(c * all.dim));
   };
-  for (size_t c = 0; c < n_outputs; ++c) set_mean(c, sums[c]);
+  for (size_t c = 0; c < n_outputs; ++c) set_mean(c, all.sums[c]);
   const TrainKernels& kernels = TrainKernelsFor(BestCpuKernels());
   const std::vector<float> bias(n_outputs, 0.0f);
+  kernels.forward({design.rows.data(), design.n, design.dim, design.n_outputs}, means.data(),
+                  bias.data(), 0, design.n, 0, design.n_outputs, out->data());
   std::vector<const float*> rows;
   std::vector<float> scores;
   for (const std::vector<int64_t>& leaving : LeavingTogether(design, groups)) {
+    if (leaving.size() == 1) {
+      const int64_t b = leaving.front();
+      (*out)[static_cast<size_t>(b) * n_outputs + all.class_of(b)] = all.ScoreWithout(b);
+      continue;
+    }
     std::map<size_t, std::vector<double>> changed;
-    for (int64_t b : leaving)
-      add(b, -1.0, &changed.emplace(class_of(b), sums[class_of(b)]).first->second);
+    for (int64_t b : leaving) {
+      const size_t c = all.class_of(b);
+      all.Add(b, -1.0, &changed.emplace(c, all.sums[c]).first->second);
+    }
     for (const auto& sum : changed) set_mean(sum.first, sum.second);
     rows.clear();
     for (int64_t b : leaving) rows.push_back(design.rows[static_cast<size_t>(b)]);
@@ -246,7 +287,7 @@ void LeftOutMeans(const HeadDesign& design, Span<const int32_t> groups, std::vec
       std::copy_n(scores.data() + i * n_outputs, n_outputs,
                   out->begin() + static_cast<std::ptrdiff_t>(leaving[i] * design.n_outputs));
     }
-    for (const auto& sum : changed) set_mean(sum.first, sums[sum.first]);
+    for (const auto& sum : changed) set_mean(sum.first, all.sums[sum.first]);
   }
 }
 

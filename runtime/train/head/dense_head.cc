@@ -104,16 +104,17 @@ void DenseHead::DeltaRows(const LossOptions& loss, const Targets& targets, int64
     }
     return;
   }
+  double weights[kRowBlock];
   float scales[kRowBlock];
   int32_t best[kRowBlock];
   for (int64_t b = begin; b < end; ++b) {
-    const double weight = RowWeight(loss, targets, b);
-    scales[b - begin] = static_cast<float>(weight * static_cast<double>(scale));
+    weights[b - begin] = RowWeight(loss, targets, b);
+    scales[b - begin] = static_cast<float>(weights[b - begin] * static_cast<double>(scale));
   }
   kernels_->softmax_cross_entropy({scores, end - begin, n_outputs_, targets.labels + begin, scales,
                                    losses_.data() + begin, best});
   for (int64_t b = begin; b < end; ++b) {
-    losses_[static_cast<size_t>(b)] *= RowWeight(loss, targets, b);
+    losses_[static_cast<size_t>(b)] *= weights[b - begin];
     hits_[static_cast<size_t>(b)] = best[b - begin] == targets.labels[b] ? 1.0 : 0.0;
   }
 }
