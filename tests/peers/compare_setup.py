@@ -1,6 +1,7 @@
 """What compare.py needs before it measures: virtual environments, models, and the models in the peers'
 formats. All of it lies in build/, is made once, and what cannot be made is told with the reason."""
 import csv
+import os
 import pathlib
 import re
 import subprocess
@@ -17,6 +18,7 @@ ENVIRONMENTS = {
     "peers-venv": (["ai-edge-litert==2.3.0", "MNN==3.6.1", "onnxruntime==1.32.0",
                     "ncnn==1.0.20261020", "numpy==2.4.6"], ["pnnx==20261020"]),
     "peers-plot": (["matplotlib==3.10.8"], []),
+    "peers-audit": (["ai-edge-litert==2.3.0", "scikit-learn==1.9.1", "cleanlab==2.9.0", "pydvl==0.10.0"], []),
     "peers-tensorflow": (["tensorflow-cpu==2.21.0", "tf2onnx==1.17.0", "onnx==1.22.0"], []),
 }
 PEERS = {"litert": "LiteRT", "mnn": "MNN", "ort": "ONNX Runtime", "ncnn": "ncnn"}
@@ -48,6 +50,12 @@ def call(command, what, **options):
         end = f"exit {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
         raise SetupError(f"{what}: {end}, {(said or ['nothing was said'])[-1][:300]}")
     return done.stdout.decode(errors="replace")
+
+
+def go_on_in(name):
+    """Runs this script in that environment, unless it does already."""
+    if pathlib.Path(sys.prefix).resolve() != (BUILD / name).resolve():
+        os.execv(python(name), [str(python(name)), *sys.argv])
 
 
 def python(name):

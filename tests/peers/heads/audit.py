@@ -24,9 +24,10 @@ import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import compare_setup  # noqa: E402
 import peers  # noqa: E402
 
-peers.need("numpy", "ai_edge_litert", "sklearn", "cleanlab", "pydvl")
+compare_setup.go_on_in("peers-audit")
 
 import numpy as np  # noqa: E402
 from cleanlab.rank import get_label_quality_scores  # noqa: E402

@@ -4,11 +4,11 @@
 
 Each set is taught with 5, 20 and all examples a class ("all": two thirds of them) and judged on the
 rest. LogisticRegressionCV has standardised features, 8 penalties and 5 folds; every side has one
-thread. With --times the rows are milliseconds of training, medians of the seeds, or of REPEATED times with all examples;
-else its features are, after the first seed, rotated into the space of the examples, which changes no solution and is
-many times faster. --recordings names a folder of spoken digits (spoken_digits.py), one more set. Fails where the
-automatic head is in the mean more than 0.3 points behind it, takes more than 1/20 of its time in sum, or is on a set
-more than 0.5 points (and two standard errors) behind Adam.
+thread. With --times the rows are milliseconds of training, medians of the seeds; else its features
+are, after the first seed, rotated into the space of the examples, which changes no solution and is
+many times faster. --recordings names a folder of spoken digits (spoken_digits.py), one more set.
+Fails where the automatic head is in the mean more than 0.3 points behind it, takes more than 1/20 of
+its time in sum, or is on a set more than 0.5 points (and two standard errors) behind Adam.
 """
 
 import argparse
@@ -34,7 +34,6 @@ import few_shot  # noqa: E402
 import spoken_digits  # noqa: E402
 
 SIDES = ("auto", "Adam", "LogisticRegressionCV")
-REPEATED = 5  # times that a single draw is timed
 WRITERS = "digits by other writers, EfficientNet-Lite0"
 
 
@@ -103,18 +102,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder, feature_sets.one_thread():
         for name, (x, y) in load(arguments.quick, arguments.recordings).items():
             for shots in (5,) if arguments.quick else (5, 20, len(y)):
-                seeds = 1 if shots == len(y) else arguments.seeds
-                again = REPEATED if arguments.times and seeds == 1 else 1
                 runs = [compare(arguments.bench, pathlib.Path(folder), name, x, y, shots, seed,
-                                seed > 0 and not arguments.times) for seed in [*range(seeds)] * again]
+                                seed > 0 and not arguments.times) for seed in range(arguments.seeds)]
                 rows = np.stack([run[0] for run in runs])
                 mean = rows.mean(axis=0)
                 of_seeds = [run[1:] for run in runs] if arguments.times else [runs[0][1:]]
                 ms = np.median(of_seeds, axis=0)
                 behind = rows[:, 1] - rows[:, 0]
                 error = behind.std() / np.sqrt(len(behind))
-                # A single run of "all" tells too little: its error is that of the test set.
-                bad = seeds > 1 and behind.mean() > 0.5 + 2 * error and not arguments.quick
+                bad = behind.mean() > 0.5 + 2 * error and not arguments.quick
                 failures += bad
                 sums.append(mean)
                 milliseconds += ms
