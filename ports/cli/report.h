@@ -3,6 +3,7 @@
 #ifndef TOPWORK_PORTS_CLI_REPORT_H_
 #define TOPWORK_PORTS_CLI_REPORT_H_
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,7 +56,8 @@ struct SuspectRow {
 // A way to fit the last layer that was tried; see tw_trainer_candidate.
 struct CandidateRow {
   std::string name;
-  double accuracy = 0.0, loss = 0.0, seconds = 0.0;
+  double accuracy = NAN;  // of regression: none
+  double loss = 0.0, seconds = 0.0;
   bool chosen = false;
 };
 
@@ -64,7 +66,8 @@ struct CandidateRow {
 struct DepthRow {
   int32_t layers = 1;
   int32_t projected = 0, hidden = 0;  // units in front of the last layer; 0: none
-  double accuracy = 0.0, loss = 0.0, seconds = 0.0;
+  double accuracy = NAN;              // of regression: none
+  double loss = 0.0, seconds = 0.0;
   double bytes = 0.0;  // of features and backbone
   bool chosen = false;
   std::string skipped;  // why it was not tried; empty: it was

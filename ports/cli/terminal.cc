@@ -2,6 +2,7 @@
 #include "ports/cli/terminal.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,6 +48,7 @@ std::string CountText(int64_t n, const std::string& noun) {
 }
 
 std::string PercentText(double fraction) {
+  if (std::isnan(fraction)) return "–";
   char text[24];
   std::snprintf(text, sizeof(text), "%.1f %%", 100.0 * fraction);
   return text;

@@ -47,7 +47,7 @@ class Progress {
 
 // "1 input", "3 inputs".
 std::string CountText(int64_t n, const std::string& noun);
-// "72.5 %".
+// "72.5 %"; "–" for what is not a number.
 std::string PercentText(double fraction);
 // "1.2 s", "3 min 4 s", "250 ms".
 std::string HumanSeconds(double seconds);

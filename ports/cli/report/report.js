@@ -118,8 +118,8 @@
     const rows = data.depths.filter((row) => !row.skipped);
     section("depths", "Layers tried", data.depth_reason + ".", table(
       ["layers", "accuracy", "loss, held back", "time", "memory"], rows.map((row) => [
-        row.chosen ? el("b", {}, row.name + " (taken)") : row.name, percent(row.accuracy), number(row.loss),
-        seconds(row.seconds), bytes(row.bytes)]), { id: "depth-table" }));
+        row.chosen ? el("b", {}, row.name + " (taken)") : row.name, percent(row.accuracy),
+        number(row.loss), seconds(row.seconds), bytes(row.bytes)]), { id: "depth-table" }));
   }
 
   // Of a training: the examples left out in turn, and negatives. Of an evaluation: known and unknown examples.

@@ -175,7 +175,7 @@ class DepthChooser {
     tried->row.accuracy = 1.0 - n_wrong / static_cast<double>(audit.all.size());
   }
 
-  static void JudgeHeldBack(tw::Trainer& trainer, Tried* tried) {
+  void JudgeHeldBack(tw::Trainer& trainer, Tried* tried) const {
     const int64_t n = CheckValue(trainer.Info()).n_validation;
     const tw::Evaluation evaluation = CheckValue(trainer.Evaluate(static_cast<int32_t>(n)));
     std::vector<tw_worst_example> worst = evaluation.worst_examples;
@@ -183,7 +183,7 @@ class DepthChooser {
               [](const auto& a, const auto& b) { return a.index < b.index; });
     for (const tw_worst_example& example : worst) tried->errors.push_back(example.loss);
     tried->row.loss = evaluation.loss;
-    tried->row.accuracy = evaluation.accuracy;
+    if (loss_ == "softmax" || loss_ == "sigmoid") tried->row.accuracy = evaluation.accuracy;
   }
 
   std::string Reason(const DepthChoice& choice) const {

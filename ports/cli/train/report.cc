@@ -203,10 +203,12 @@ void DescribeRun(const TrainOptions& options, const std::string& loss, const tw:
 
 void NoteCandidates(const tw::Trainer& trainer, TrainingReport* report) {
   const tw_trainer_info info = CheckValue(trainer.Info());
+  const bool has_accuracy = report->epochs.empty() || report->epochs.back().has_accuracy;
   for (size_t i = 0; i < info.n_candidates; ++i) {
     const tw_trainer_candidate& from = info.candidates[i];
+    const double accuracy = has_accuracy ? from.accuracy : NAN;
     report->candidates.push_back(
-        {from.name, from.accuracy, from.loss, from.seconds, from.is_chosen != 0});
+        {from.name, accuracy, from.loss, from.seconds, from.is_chosen != 0});
   }
   report->choice = info.choice_reason;
 }

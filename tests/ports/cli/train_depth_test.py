@@ -80,6 +80,13 @@ def check_automatic_depths(checks, tool, here):
                   "--max-seconds: %s" % bounded.get("depths"))
     checks.expect("depths" not in train(checks, tool, "--output", output, "--max-seconds", "600", "--layers", "last",
                                         data=data), "--layers last is what was asked for")
+    numbers = here / "numbers"
+    turned(numbers)
+    npy(numbers / "y.npy", (600, 1), [i % 7 for i in range(600)], "<f4")
+    regression = train(checks, tool, "--output", output, "--layers", "auto", data=["--data", numbers])
+    checks.expect(all(row["accuracy"] is None and row["loss"] > 0 for row in
+                      regression["depths"] + regression.get("candidates", [])),
+                  "numbers have no accuracy: %s" % regression["depths"])
     # Where no more than one example is wrong, nothing else is tried.
     easy = train(checks, tool, "--output", output, "--layers", "auto")
     checks.expect(len(easy["depths"]) == 1 and "could not be clearly better" in easy["depth_reason"], "%s" % easy["depths"])
