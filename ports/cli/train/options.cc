@@ -18,7 +18,7 @@ constexpr std::pair<const char*, tw_loss> kLosses[] = {{"softmax", TW_LOSS_SOFTM
 constexpr std::pair<const char*, tw_optimizer> kOptimizers[] = {
     {"sgd", TW_OPTIMIZER_SGD},     {"adam", TW_OPTIMIZER_ADAM},   {"adamw", TW_OPTIMIZER_ADAMW},
     {"lbfgs", TW_OPTIMIZER_LBFGS}, {"ridge", TW_OPTIMIZER_RIDGE}, {"imprint", TW_OPTIMIZER_IMPRINT},
-    {"auto", TW_OPTIMIZER_AUTO},   {"knn", TW_OPTIMIZER_KNN}};
+    {"auto", TW_OPTIMIZER_AUTO},   {"knn", TW_OPTIMIZER_KNN},     {"", TW_OPTIMIZER_AUTO}};
 constexpr std::pair<const char*, tw_schedule> kSchedules[] = {{"constant", TW_SCHEDULE_CONSTANT},
                                                               {"step", TW_SCHEDULE_STEP},
                                                               {"cosine", TW_SCHEDULE_COSINE},

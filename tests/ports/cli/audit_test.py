@@ -72,6 +72,12 @@ def check_audit(checks, tool, here):
     checks.expect(len(least & wrong) >= WRONG - 1, "audit: worth least %s" % least)
     values = [row["value"] for row in found.get("best", [])]
     checks.expect(values == sorted(values, reverse=True) and values[0] > 0, "audit: worth most %s" % values)
+    # The head is the one that `train` chooses without flags.
+    trained = document(checks, tool, "train", EFFICIENTNET, "--data", data, "--cache", here / "cache", "--output",
+                       here / "new.tflite", "--report", here / "train.html")
+    margins = {row["name"]: row["margin"] for row in trained.get("audit", {}).get("suspects", [])}
+    audited = {row["file"]: row["margin"] for row in worst if row["is_suspect"]}
+    checks.expect(margins and margins == audited, "audit: %s, the report of train: %s" % (audited, margins))
     lines = read(here / "fixed.csv")
     checks.expect(len(lines) == 2 * EACH and sum(map(is_right, lines)) >= 2 * EACH - 2,
                   "fix: %s" % [row for row in lines if not is_right(row)])
