@@ -4,6 +4,7 @@
 
 #include "kernels/contract/flex_ops.h"
 #include "kernels/contract/kernel.h"
+#include "runtime/base/packed_names.h"
 
 namespace topwork {
 
@@ -20,9 +21,10 @@ constexpr OpsFunction kFiles[] = {
 #undef TW_OPS
 };
 
-const char* const kOpNames[kNumOpCodes] = {
+constexpr const char* kNameList[kNumOpCodes] = {
 #include "kernels/contract/op_names.inc"
 };
+constexpr auto kOpNames = PackNames<BytesOfNames(kNameList)>(kNameList);
 
 struct ByCode {
   const OpDef* ops[kNumOpCodes] = {};
@@ -59,7 +61,7 @@ const OpDef* FindOwnCustomOp(const char* name) {
 
 const char* OpCodeName(OpCode code) {
   const int i = static_cast<int>(code);
-  return i >= 0 && i < kNumOpCodes ? kOpNames[i] : "UNKNOWN_BUILTIN";
+  return i >= 0 && i < kNumOpCodes ? kOpNames[static_cast<size_t>(i)] : "UNKNOWN_BUILTIN";
 }
 
 }  // namespace topwork

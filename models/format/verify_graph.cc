@@ -106,6 +106,13 @@ class GraphVerifier {
     return Status::Ok();
   }
 
+  Status VerifyType(uint32_t i, const char* schema_union, const void* options, int type, int own) {
+    if (options == nullptr || own == 0 || type == own) return Status::Ok();
+    return InvalidModel(
+        "{} has options of type {}, its own type is {} (numbers of {} in tflite.fbs)", Op(i), type,
+        own, schema_union);
+  }
+
   Status VerifyOptions(uint32_t i, const schema::Operator& op) {
     const auto* codes = model_.operator_codes();
     const uint32_t n_codes = codes == nullptr ? 0 : codes->size();
@@ -114,21 +121,13 @@ class GraphVerifier {
                           op.opcode_index(), n_codes);
     }
     const OpDef* def = FindOp(BuiltinCode(*codes->Get(op.opcode_index())));
-    const schema::BuiltinOptions type = op.builtin_options_type();
-    if (def != nullptr && def->options != OptionsType::kNone && op.builtin_options() != nullptr &&
-        static_cast<OptionsType>(type) != def->options) {
-      return InvalidModel(
-          "{} has options of type {}, its own type is {}", Op(i),
-          schema::EnumNameBuiltinOptions(type),
-          schema::EnumNameBuiltinOptions(static_cast<schema::BuiltinOptions>(def->options)));
-    }
-    const schema::BuiltinOptions2 type2 = op.builtin_options2_type();
-    if (def != nullptr && def->options2 != OptionsType2::kNone &&
-        op.builtin_options2() != nullptr && static_cast<OptionsType2>(type2) != def->options2) {
-      return InvalidModel(
-          "{} has options of type {}, its own type is {}", Op(i),
-          schema::EnumNameBuiltinOptions2(type2),
-          schema::EnumNameBuiltinOptions2(static_cast<schema::BuiltinOptions2>(def->options2)));
+    if (def != nullptr) {
+      TW_RETURN_IF_ERROR(VerifyType(i, "BuiltinOptions", op.builtin_options(),
+                                    static_cast<int>(op.builtin_options_type()),
+                                    static_cast<int>(def->options)));
+      TW_RETURN_IF_ERROR(VerifyType(i, "BuiltinOptions2", op.builtin_options2(),
+                                    static_cast<int>(op.builtin_options2_type()),
+                                    static_cast<int>(def->options2)));
     }
     const auto* mutating = op.mutating_variable_inputs();
     if (mutating != nullptr && mutating->size() > Size(op.inputs())) {
