@@ -90,7 +90,8 @@ void AddMemoryLimitOption(CLI::App* command, CommonOptions* options) {
       ->type_name("BYTES");
 }
 
-void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
+void AddDeviceOptions(CLI::App* command, CommonOptions* options,
+                      const std::vector<std::string>& precisions) {
   command
       ->add_option(
           "--device", options->device,
@@ -100,11 +101,15 @@ void AddDeviceOptions(CLI::App* command, CommonOptions* options) {
       ->check(DeviceCheck())
       ->capture_default_str()
       ->group("Device");
+  const std::string text =
+      "float32 or float16: how an OpenCL device keeps tensors; on the CPU, whether matrix "
+      "products multiply 16-bit numbers where the processor can";
+  const std::string trial =
+      "; auto: float16 on a device that multiplies it, where that is faster and agrees with the "
+      "CPU, else float32";
   command
-      ->add_option("--precision", options->precision,
-                   "float32 or float16: how an OpenCL device keeps tensors; on the CPU, whether "
-                   "matrix products multiply 16-bit numbers where the processor can")
-      ->check(CLI::IsMember({"float32", "float16"}))
+      ->add_option("--precision", options->precision, precisions.size() > 2 ? text + trial : text)
+      ->check(CLI::IsMember(precisions))
       ->capture_default_str()
       ->group("Device");
   AddTuneOption(command, options);
@@ -181,7 +186,7 @@ void AddSessionOptions(CLI::App* command, CommonOptions* options) {
   AddSignatureOption(command, options);
   AddThreadsOption(command, options);
   AddMemoryLimitOption(command, options);
-  AddDeviceOptions(command, options);
+  AddDeviceOptions(command, options, {"float32", "float16", "auto"});
   AddPlacementOptions(command, options);
 }
 
@@ -279,6 +284,7 @@ void Check(const tw::Status& status, const std::string& what) {
 tw::Model OpenModel(const std::string& path) { return CheckValue(tw::Model::OpenFile(path)); }
 
 tw_precision PrecisionOf(const std::string& name) {
+  if (name == "auto") return TW_PRECISION_AUTO;
   return name == "float16" ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
 }
 

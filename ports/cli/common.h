@@ -46,7 +46,9 @@ void AddModelOption(CLI::App* command, CommonOptions* options);
 void AddThreadsOption(CLI::App* command, CommonOptions* options);
 void AddMemoryLimitOption(CLI::App* command, CommonOptions* options);
 // --device and what goes with it.
-void AddDeviceOptions(CLI::App* command, CommonOptions* options);
+// precisions: those that --precision may name.
+void AddDeviceOptions(CLI::App* command, CommonOptions* options,
+                      const std::vector<std::string>& precisions = {"float32", "float16"});
 void AddTuneOption(CLI::App* command, CommonOptions* options);
 // What a flag accepts that names a device, or several: the names that the library accepts.
 CLI::Validator DeviceCheck();

@@ -91,7 +91,9 @@ Status ReadPrecision(tw_precision precision, Storage* storage) {
       *storage = precision == TW_PRECISION_FLOAT16 ? Storage::kFloat16 : Storage::kFloat32;
       return Status::Ok();
     default:
-      return InvalidArgument("precision {} does not exist (0 float32, 1 float16)", precision);
+      return InvalidArgument(
+          "precision {} is none of 0 (float32), 1 (float16) and, for sessions, 2 (auto)",
+          precision);
   }
 }
 

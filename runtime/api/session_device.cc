@@ -37,7 +37,10 @@ Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
   DeviceName name;
   DeviceOptions device;
   TW_RETURN_IF_ERROR(ReadDevice("tw_session_options.device", c_options.device, &name));
-  TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &device.storage));
+  device.half_if_it_agrees = c_options.precision == TW_PRECISION_AUTO;
+  if (!device.half_if_it_agrees) {
+    TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &device.storage));
+  }
   TW_RETURN_IF_ERROR(ReadSharing(c_options, &device));
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
   device.tune_ms = c_options.opencl.tune_ms;

@@ -12,6 +12,7 @@
 #include "runtime/plan/measure_cost.h"
 #include "runtime/plan/op_work.h"
 #include "runtime/session/first_answer.h"
+#include "runtime/session/verify.h"
 
 namespace topwork {
 namespace {
@@ -49,12 +50,13 @@ int NumThreads(const SessionOptions& options) {
 
 std::string KeyOf(const Model& model, const SessionOptions& options, const Candidate& device) {
   const CpuKernels& cpu = options.cpu != nullptr ? *options.cpu : BestCpuKernels();
-  std::string key = StrFormat("auto 3, model {}, subgraph {}, device {} ({}), {}, threads {}",
+  std::string key = StrFormat("auto 4, model {}, subgraph {}, device {} ({}), {}, threads {}",
                               model.sha256(), options.subgraph, device.name.ToString(),
                               device.identity, cpu.isa, NumThreads(options));
   const Graph& graph = model.subgraphs()[static_cast<size_t>(options.subgraph)];
   for (int v : graph.inputs) key += ", " + graph.values[static_cast<size_t>(v)].shape.ToString();
   if (options.half_products) key += ", 16-bit products";
+  for (const std::string& name : options.float32_ops) key += ", float32 " + name;
   for (const std::string& name : options.cpu_ops) key += ", without " + name;
   for (int v : options.outputs) key += StrFormat(", output {}", v);
   return key;
@@ -88,20 +90,91 @@ bool HasDeviceSteps(const Session& session) {
 
 // The session on the device; its Status says why there is none.
 Result<SessionPtr> OnDevice(const std::shared_ptr<const Model>& model, SessionOptions options,
-                            const Candidate& device) {
-  TW_RETURN_IF_ERROR(device.add(&options));
-  // Nobody is given other integers for being faster without having asked.
-  options.same_integers = true;
+                            const std::function<Status(SessionOptions*)>& add) {
+  TW_RETURN_IF_ERROR(add(&options));
   TW_ASSIGN_OR_RETURN(SessionPtr session, Session::Create(model, options));
   if (HasDeviceSteps(*session)) return session;
   return Unsupported("nothing of this model is worth its while");
 }
 
-Status Measure(const Candidate& device, Session* cpu, Session* on_device, double* times) {
-  TW_ASSIGN_OR_RETURN(times[0], TimeRuns(device, cpu));
-  TW_ASSIGN_OR_RETURN(times[1], TimeRuns(device, on_device));
-  if (HasDeviceSteps(*on_device)) return Status::Ok();
+Result<double> TimeOnDevice(const Candidate& device, Session* session) {
+  TW_ASSIGN_OR_RETURN(const double nanos, TimeRuns(device, session));
+  if (HasDeviceSteps(*session)) return nanos;
   return Unsupported("it failed while the model ran");
+}
+
+// Numbers in [-1, 1); integers, which may be indices, are zeros.
+void MakeUpInputs(Session* session) {
+  uint32_t state = 1;
+  for (int i = 0; i < session->n_inputs(); ++i) {
+    const TensorView& input = session->input(i);
+    if (input.bytes() > 0) std::memset(input.data, 0, input.bytes());
+    if (input.dtype != DType::kFloat32) continue;
+    for (int64_t k = 0; k < input.shape.NumElements(); ++k) {
+      state = state * 1664525u + 1013904223u;
+      input.as<float>()[k] = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+    }
+  }
+}
+
+// The session in float16, where it agrees with the CPU and takes less than float32's `nanos`.
+Result<SessionPtr> FasterInHalf(const std::shared_ptr<const Model>& model,
+                                const SessionOptions& options, const Candidate& device,
+                                double* nanos) {
+  TW_ASSIGN_OR_RETURN(SessionPtr half, OnDevice(model, options, device.add_half));
+  MakeUpInputs(half.get());
+  TW_ASSIGN_OR_RETURN(const Verification compared, Verify(half.get(), 0.0));
+  if (!compared.agrees) return Unsupported("float16 does not agree with the CPU");
+  TW_ASSIGN_OR_RETURN(const double took, TimeOnDevice(device, half.get()));
+  if (took >= *nanos) return Unsupported("float16 is not faster");
+  *nanos = took;
+  return half;
+}
+
+// What is known of a model's sessions: nanoseconds on the CPU (0: not asked for) and on the device,
+// and whether that is in float16 (1).
+struct Times {
+  double values[3] = {};
+  double cpu() const { return values[0]; }
+  double device() const { return values[1]; }
+  bool half() const { return values[2] == 1.0; }
+  std::string Source(bool known) const {
+    return std::string(half() ? " in float16" : "") + (known ? ", measured before" : "");
+  }
+};
+
+// The session on the device, in the precision that is known, or that is now found, to be the faster.
+Result<SessionPtr> InFasterPrecision(const std::shared_ptr<const Model>& model,
+                                     const SessionOptions& options, const Candidate& device,
+                                     bool known, Times* times) {
+  if (known && times->half()) return OnDevice(model, options, device.add_half);
+  TW_ASSIGN_OR_RETURN(SessionPtr full, OnDevice(model, options, device.add));
+  if (known) return full;
+  TW_ASSIGN_OR_RETURN(times->values[1], TimeOnDevice(device, full.get()));
+  if (!device.add_half) return full;
+  Result<SessionPtr> half = FasterInHalf(model, options, device, &times->values[1]);
+  if (!half.ok()) {
+    Log(LogLevel::kInfo, "{}: float32: {}", device.name.ToString(), half.status().message());
+    return full;
+  }
+  times->values[2] = 1.0;
+  return half;
+}
+
+// The same for a device that was named, which no CPU is weighed against; the Status says why nothing
+// could be measured.
+Result<SessionPtr> InFasterPrecision(const std::shared_ptr<const Model>& model,
+                                     SessionOptions options, const Candidate& device) {
+  const std::string why_not = WhyNotTried(*model, options, 0.0);
+  if (!why_not.empty()) return Unsupported("{}", why_not);
+  options.FillProcessors();
+  const std::string folder = DeviceCacheFolder(device.cache_folder, "measured");
+  const std::string key = KeyOf(*model, options, device) + ", named";
+  Times times;
+  const bool known = LoadNumbers(folder, key, {times.values, 3});
+  TW_ASSIGN_OR_RETURN(SessionPtr session, InFasterPrecision(model, options, device, known, &times));
+  if (!known) KeepNumbers(folder, key, {times.values, 3});
+  return session;
 }
 
 Result<PlacedSession> Placed(Result<SessionPtr> session, Placement placement) {
@@ -110,8 +183,9 @@ Result<PlacedSession> Placed(Result<SessionPtr> session, Placement placement) {
 }
 
 std::string IdentityOf(const DeviceOptions& options, const DeviceInfo& info) {
-  return StrFormat("{}; storage {}, all there {}", DriverIdentity(info),
-                   StorageBytes(options.storage), options.all_there ? 1 : 0);
+  return StrFormat("{}; storage {}{}, all there {}", DriverIdentity(info),
+                   StorageBytes(options.storage), options.half_if_it_agrees ? " or 2" : "",
+                   options.all_there ? 1 : 0);
 }
 
 FirstAnswerRecord RecordOf(const Model& model, const SessionOptions& options,
@@ -131,6 +205,19 @@ Result<PlacedSession> Checked(Result<SessionPtr> session, Placement placement,
   return Placed(std::move(session), std::move(placement));
 }
 
+// How sessions get the device.
+void AddTo(const DeviceOptions& options, const DeviceName& name, Candidate* candidate) {
+  candidate->add = [options, name](SessionOptions* with) { return AddDevice(options, name, with); };
+  if (!options.half_if_it_agrees) return;
+  candidate->add_half = [options, name](SessionOptions* with) -> Status {
+    DeviceOptions half = options;
+    half.storage = Storage::kFloat16;
+    TW_RETURN_IF_ERROR(AddDevice(half, name, with));
+    if (!with->devices.empty() && with->devices[0]->has_half_products()) return Status::Ok();
+    return Unsupported("the device does not multiply float16");
+  };
+}
+
 Result<Candidate> FindCandidate(const DeviceOptions& options) {
   TW_ASSIGN_OR_RETURN(const FoundDevice found, FindAutoDevice());
   Candidate candidate;
@@ -138,9 +225,7 @@ Result<Candidate> FindCandidate(const DeviceOptions& options) {
   candidate.identity = IdentityOf(options, *found.info);
   candidate.cache_folder = options.cache_folder;
   candidate.check_first_answer = options.check_first_answer;
-  candidate.add = [options, name = found.name](SessionOptions* with) {
-    return AddDevice(options, name, with);
-  };
+  AddTo(options, found.name, &candidate);
   return candidate;
 }
 
@@ -152,12 +237,18 @@ Result<PlacedSession> PlaceOnDevice(std::shared_ptr<const Model> model, SessionO
   device.name = name;
   device.cache_folder = device_options.cache_folder;
   const Result<FoundDevice> found = FindDevice(name);
+  if (found.ok()) device.identity = IdentityOf(device_options, *found.value().info);
   if (device_options.check_first_answer && found.ok()) {
-    device.identity = IdentityOf(device_options, *found.value().info);
     device.check_first_answer = true;
     const Status wrong = RecordOf(*model, options, device).Known();
     options.no_device_reason = wrong.message();
     if (!wrong.ok()) return Placed(Session::Create(std::move(model), options), placement);
+  }
+  if (device_options.half_if_it_agrees && found.ok()) {
+    AddTo(device_options, name, &device);
+    Result<SessionPtr> faster = InFasterPrecision(model, options, device);
+    if (faster.ok()) return Checked(std::move(faster), placement, device);
+    Log(LogLevel::kInfo, "{}: float32: {}", name.ToString(), faster.status().message());
   }
   TW_RETURN_IF_ERROR(AddDevice(device_options, name, &options));
   return Checked(Session::Create(std::move(model), options), placement, device);
@@ -218,24 +309,31 @@ Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const Ses
       return on_cpu();
     }
   }
-  double times[2] = {};  // nanoseconds on the CPU, on the device
-  const bool known = LoadNumbers(folder, key, {times, 2});
-  if (known && !placement.Decide(times[0], times[1], "run", ", measured before")) return on_cpu();
-  Result<SessionPtr> on_device = OnDevice(model, options, device);
+  Times times;
+  const bool known = LoadNumbers(folder, key, {times.values, 3});
+  const auto decide = [&] {
+    return placement.Decide(times.cpu(), times.device(), "run", times.Source(known));
+  };
+  if (known && !decide()) return on_cpu();
+  SessionOptions there = options;
+  // Nobody is given other integers for being faster without having asked.
+  there.same_integers = true;
+  Result<SessionPtr> on_device = InFasterPrecision(model, there, device, known, &times);
   if (!on_device.ok()) {
     placement.GiveUp(on_device.status().message());
     return on_cpu();
   }
-  if (known) return Checked(std::move(on_device), placement, device);
-  TW_ASSIGN_OR_RETURN(SessionPtr cpu, Session::Create(model, options));
-  const Status measured = Measure(device, cpu.get(), on_device.value().get(), times);
-  if (!measured.ok()) {
-    placement.GiveUp(measured.message());
-    return on_cpu();
+  if (!known) {
+    TW_ASSIGN_OR_RETURN(SessionPtr cpu, Session::Create(model, options));
+    const Result<double> took = TimeRuns(device, cpu.get());
+    if (!took.ok()) {
+      placement.GiveUp(took.status().message());
+      return Placed(std::move(cpu), placement);
+    }
+    times.values[0] = took.value();
+    KeepNumbers(folder, key, {times.values, 3});
+    if (!decide()) return Placed(std::move(cpu), placement);
   }
-  KeepNumbers(folder, key, {times, 2});
-  const bool faster = placement.Decide(times[0], times[1], "run");
-  if (!faster) return Placed(std::move(cpu), placement);
   return Checked(std::move(on_device), placement, device);
 }
 

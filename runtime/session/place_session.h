@@ -15,6 +15,7 @@ namespace topwork {
 struct DeviceOptions : OpenOptions {
   bool all_there = false;  // whatever it can compute, whether or not that is worth its transfers
   bool check_first_answer = false;  // see Session::CheckFirstAnswer; a wrong one is remembered
+  bool half_if_it_agrees = false;   // instead of float32, see PlaceSession
 };
 
 struct PlacedSession {
@@ -30,6 +31,8 @@ struct PlacedSession {
 // kTrialFlops operations (nothing of OpenCL is loaded then), and where there is no device, or it
 // fails, or has nothing to compute. The device gets no operator whose integers it would compute as
 // real numbers: quantized models give the CPU's integers wherever they run.
+// With half_if_it_agrees a device that multiplies float16 stores that where it is faster, and where
+// all operators agree with the CPU (Verify, on made-up inputs); also a device that was named.
 Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
                                    const SessionOptions& options, const DeviceName& device,
                                    const DeviceOptions& device_options);
@@ -47,6 +50,8 @@ struct Candidate {
   std::string identity;  // with its driver and their versions: another one is measured anew
   // Adds the device to a session's options. Called only when it is needed.
   std::function<Status(SessionOptions*)> add;
+  // The same, storing float16; UNSUPPORTED where the device does not multiply it. Empty: not asked for.
+  std::function<Status(SessionOptions*)> add_half;
   std::string cache_folder;  // where answers are remembered; see DeviceCacheFolder
   bool check_first_answer = false;
   std::function<int64_t()> now;  // nanoseconds; empty: port::NowNanos

@@ -10,7 +10,7 @@ enum Place {
   kSignature,
   kCacheDir,
   kMemoryLimit,
-  kFloat16,
+  kPrecision,
   kShapes,
   kTune,
   kLowPriority,
@@ -20,7 +20,7 @@ enum Place {
 Field g_fields[kPlaces] = {
     {"threads", "I", nullptr},          {"device", "[B", nullptr},
     {"signature", "[B", nullptr},       {"cacheDir", "[B", nullptr},
-    {"memoryLimitBytes", "J", nullptr}, {"float16", "Z", nullptr},
+    {"memoryLimitBytes", "J", nullptr}, {"precision", "I", nullptr},
     {"inputShapes", "[[I", nullptr},    {"tuneMillis", "I", nullptr},
     {"lowPriority", "Z", nullptr},
 };
@@ -44,7 +44,7 @@ SessionOptions::SessionOptions(JNIEnv* env, jobject options, const tw_session* s
   options_.cache_dir = cache_dir_.get();
   options_.memory_limit_bytes = static_cast<size_t>(fields.Long(kMemoryLimit));
   options_.share_state_with = state;
-  options_.precision = fields.Bool(kFloat16) ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
+  options_.precision = static_cast<tw_precision>(fields.Int(kPrecision));
   options_.input_shapes = shapes_.empty() ? nullptr : shapes_.data();
   options_.n_input_shapes = shapes_.size();
   options_.opencl.tune_ms = fields.Int(kTune);

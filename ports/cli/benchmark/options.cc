@@ -35,8 +35,8 @@ void AddLists(CLI::App* command, BenchmarkOptions* options) {
       ->check(DeviceCheck())
       ->type_name("DEVICE,...")
       ->group("Device");
-  AddList(command, "--precision", &options->precisions, "float32 or float16")
-      ->check(CLI::IsMember({"float32", "float16"}))
+  AddList(command, "--precision", &options->precisions, "float32, float16 or auto")
+      ->check(CLI::IsMember({"float32", "float16", "auto"}))
       ->type_name("PRECISION,...")
       ->group("Device");
   AddTuneOption(command, &options->common);

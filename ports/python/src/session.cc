@@ -52,7 +52,7 @@ std::vector<tw_shape> ShapesOf(const std::vector<std::optional<std::vector<int>>
 
 PySession* Create(const PyModel& model, int n_threads, std::optional<std::string> device,
                   std::optional<std::string> signature,
-                  const std::vector<std::optional<std::vector<int>>>& input_shapes, bool float16,
+                  const std::vector<std::optional<std::vector<int>>>& input_shapes, int precision,
                   size_t memory_limit_bytes, std::optional<std::string> cache_dir,
                   const PySession* share_state_with) {
   std::vector<tw_shape> shapes = ShapesOf(input_shapes);
@@ -67,7 +67,7 @@ PySession* Create(const PyModel& model, int n_threads, std::optional<std::string
   options.cache_dir = OrNull(cache_dir);
   options.share_state_with =
       share_state_with == nullptr ? nullptr : share_state_with->session.get();
-  options.precision = float16 ? TW_PRECISION_FLOAT16 : TW_PRECISION_FLOAT32;
+  options.precision = static_cast<tw_precision>(precision);
   tw_session* session = nullptr;
   tw_status status;
   {
@@ -193,7 +193,7 @@ void BindSession(nb::module_& m) {
   nb::class_<PySession>(m, "Session", "The C API's session; use topwork.Session.")
       .def_static("create", &Create, nb::arg("model"), nb::arg("n_threads"),
                   nb::arg("device").none(), nb::arg("signature").none(), nb::arg("input_shapes"),
-                  nb::arg("float16"), nb::arg("memory_limit_bytes"), nb::arg("cache_dir").none(),
+                  nb::arg("precision"), nb::arg("memory_limit_bytes"), nb::arg("cache_dir").none(),
                   nb::arg("share_state_with").none(), nb::rv_policy::take_ownership)
       .def(
           "clone",

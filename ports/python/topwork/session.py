@@ -29,7 +29,8 @@ class Session:
     device : "cpu", "auto", "opencl", "opencl:0"; None: "auto".
     signature : the signature to run; None: the main subgraph.
     input_shapes : shapes to begin with, one (or None) for each input.
-    precision : "float32", or "float16" (16-bit products where the processor can).
+    precision : "float32", "float16" (16-bit products where the processor can), or "auto" (float16 on a device where
+        that is faster and agrees with the CPU).
     memory_limit_bytes : of all memory of the session; 0: half of the machine's.
     cache_dir : folder for what is learnt of devices.
     share_state_with : a session of the same model whose variables this one shares.
@@ -42,12 +43,13 @@ class Session:
                  signature: Optional[str] = None, input_shapes: Optional[Sequence[Optional[Sequence[int]]]] = None,
                  precision: str = "float32", memory_limit_bytes: int = 0,
                  cache_dir: str | os.PathLike[str] | None = None, share_state_with: Optional[Session] = None) -> None:
-        if precision not in ("float32", "float16"):
-            raise ValueError(f"precision is 'float32' or 'float16', not {precision!r}")
+        precisions = ("float32", "float16", "auto")
+        if precision not in precisions:
+            raise ValueError(f"precision is 'float32', 'float16' or 'auto', not {precision!r}")
         self.model = model if isinstance(model, Model) else Model.open(model)
         shapes = [None if shape is None else list(shape) for shape in input_shapes or ()]
         self._start(_core.Session.create(
-            self.model, n_threads, device, signature, shapes, precision == "float16", memory_limit_bytes,
+            self.model, n_threads, device, signature, shapes, precisions.index(precision), memory_limit_bytes,
             None if cache_dir is None else os.fspath(cache_dir),
             None if share_state_with is None else share_state_with._core))
 

@@ -85,9 +85,16 @@ typedef enum tw_dtype TW_ENUM_INT {
 // weights, operators of subgraphs that are called, and those whose shapes depend on data. On other
 // processors everything is float32. The plan tells which operators have such products. The number of
 // threads changes no bit.
+//
+// TW_PRECISION_AUTO, for sessions: float16 on an OpenCL device that multiplies it, where that is
+// faster and all operators agree with the CPU's on made-up inputs, as tw_session_verify compares
+// them (which takes memory for all values of the model); else float32, also on the CPU. Both are
+// tried once, and the choice is remembered. Models with variables or custom operators are not
+// tried.
 typedef enum tw_precision TW_ENUM_INT {
   TW_PRECISION_FLOAT32 = 0,
-  TW_PRECISION_FLOAT16 = 1
+  TW_PRECISION_FLOAT16 = 1,
+  TW_PRECISION_AUTO = 2
 } tw_precision;
 
 typedef struct tw_model tw_model;

@@ -77,7 +77,7 @@ typedef struct tw_session_options {
   // NULL: the operating system's.
   const tw_allocator* allocator;
   tw_precision precision;
-  // With TW_PRECISION_FLOAT16: operators that stay float32 nevertheless, named as in
+  // Where float16 is stored or multiplied: operators that stay float32 nevertheless, named as in
   // tw_opencl_options.cpu_ops. NULL: none.
   const char* float32_ops;
   // File of operators for float32_ops and cpu_ops that "topwork verify --policy" wrote for this

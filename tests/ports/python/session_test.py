@@ -70,6 +70,13 @@ def test_refusals_say_why(call, kind, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("precision", ("float32", "float16", "auto"))
+def test_precision_reaches_the_session(precision):
+    session = topwork.Session(digits(), device="cpu", precision=precision)
+    assert ("precision float16" in session.plan()) == (precision == "float16")
+    assert session.run(pictures())[0].shape == (1, 10)
+
+
 def test_every_status_has_a_class():
     header = (ROOT / "runtime" / "include" / "topwork" / "topwork.h").read_text(encoding="utf-8")
     for line in header.splitlines():

@@ -42,6 +42,30 @@ TEST_CASE("a session on the automatic device measures once", "[opencl]") {
   CHECK(PlanText(MakeSession(model.get(), &options).get()).find("auto") == std::string::npos);
 }
 
+TEST_CASE("a session of either precision agrees with the CPU, and remembers", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache", name = test::TestDeviceName().ToString();
+  const ModelPtr model = OpenModel(kDigitsModel);
+  tw_session_options options = DefaultSessionOptions();
+  options.cache_dir = cache.c_str();
+  options.device = name.c_str();
+  options.opencl.all_on_device = 1;
+  options.precision = TW_PRECISION_AUTO;
+  const std::string first = PlanText(MakeSession(model.get(), &options).get());
+  CHECK(first.find("opencl") != std::string::npos);
+  CHECK(PlanText(MakeSession(model.get(), &options).get()) == first);
+  if (!device.info.fp16) {
+    options.precision = TW_PRECISION_FLOAT32;
+    CHECK(PlanText(MakeSession(model.get(), &options).get()) == first);
+  }
+  const SessionPtr session = MakeSession(model.get(), &options);
+  char* json = nullptr;
+  REQUIRE(tw_session_verify(session.get(), 0.0, &json) == TW_STATUS_OK);
+  CHECK(std::string(json).find("\"agrees\":false") == std::string::npos);
+  tw_memory_free(json);
+}
+
 TEST_CASE("a session on the automatic device takes the CPU where there is no other", "[api]") {
   const ModelPtr model = OpenModel(kDigitsModel);
   for (const char* value : {"off", "opencl:99", "opencl:an abacus"}) {

@@ -68,6 +68,11 @@ TEST_CASE("options that do not hold are refused with a reason", "[api]") {
   options.precision = static_cast<tw_precision>(9);
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,
                "precision 9");
+  options.device = "cpu";
+  options.precision = TW_PRECISION_AUTO;
+  CHECK(tw_session_create(model.get(), &options, &session) == TW_STATUS_OK);
+  tw_session_free(session);
+  session = nullptr;
   options = DefaultSessionOptions();
   options.device = "abacus";
   RequireError(tw_session_create(model.get(), &options, &session), TW_STATUS_INVALID_ARGUMENT,

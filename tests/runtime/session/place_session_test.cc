@@ -26,10 +26,17 @@ class Timed final : public test::FakeGpu {
     ++n_runs;
     if (fails) return FakeGpu::Run(tensors);
     clock_->nanos += micros_ * 1000;
+    for (TensorView* output : tensors.outputs) {
+      for (size_t i = 0; i < answers.size(); ++i) output->as<float>()[i] = answers[i];
+    }
     return Status::Ok();
   }
+  Storage storage() const override { return is_half ? Storage::kFloat16 : Storage::kFloat32; }
+  bool has_half_products() const override { return is_half; }
   mutable int n_runs = 0;
   bool fails = false;
+  bool is_half = false;
+  std::vector<float> answers;  // the first numbers of each output
 
  private:
   Clock* clock_;
@@ -213,6 +220,65 @@ TEST_CASE("auto leaves to the CPU what a device computes as real numbers", "[ses
   const auto session = Session::Create(trial.model, named);
   REQUIRE(session.status().ToString() == "OK");
   CHECK(session.value()->plan().steps.size() == 1);
+}
+
+// A device that stores both; its answers in float16 are 0 and `wrong`, the CPU's 0.
+struct EitherTrial : Trial {
+  EitherTrial(int64_t micros, int64_t half_micros, float wrong)
+      : Trial(micros), half(std::make_shared<Timed>(&clock, half_micros)) {
+    half->is_half = true;
+    half->answers = {0.0f, wrong};
+    gpu->answers = {0.0f, 0.0f};
+    device.add_half = [this](SessionOptions* with) {
+      ++n_added_half;
+      with->devices.push_back(half);
+      return Status::Ok();
+    };
+    test::ModelSpec spec;
+    const int x = spec.AddInput("x", DType::kFloat32, {2});
+    const int y = spec.AddTensor("y", DType::kFloat32, {2});
+    spec.AddOp(OpCode::kSub, {x, x}, {y});
+    spec.main().outputs = {y};
+    SetModel(spec);
+  }
+  Storage Place() {
+    const PlacedSession placed = Create();
+    REQUIRE(placed.session->options().devices.size() == 1);
+    return placed.session->options().devices[0]->storage();
+  }
+  std::shared_ptr<Timed> half;
+  int n_added_half = 0;
+};
+
+TEST_CASE("auto stores float16 where that is faster and agrees", "[session]") {
+  EitherTrial trial(-400, -600, 0.0f);
+  CHECK(trial.Place() == Storage::kFloat16);
+  CHECK(trial.n_added == 1);
+  const int n_runs = trial.half->n_runs;
+  CHECK(trial.Place() == Storage::kFloat16);  // remembered
+  CHECK(trial.n_added == 1);
+  CHECK(trial.n_added_half == 2);
+  CHECK(trial.half->n_runs == n_runs);
+  trial.device.add_half = nullptr;  // float32 was asked for
+  trial.device.identity = "made up, float32";
+  CHECK(trial.Place() == Storage::kFloat32);
+}
+
+TEST_CASE("auto stores float32 where float16 is wrong, slower or not there", "[session]") {
+  EitherTrial wrong(-400, -600, 0.5f), slower(-400, -200, 0.0f), absent(-400, -600, 0.0f);
+  absent.device.add_half = [](SessionOptions*) { return Unsupported("no such products"); };
+  for (EitherTrial* trial : {&wrong, &slower, &absent}) {
+    CHECK(trial->Place() == Storage::kFloat32);
+    const int n_added_half = trial->n_added_half;
+    CHECK(trial->Place() == Storage::kFloat32);  // remembered
+    CHECK(trial->n_added_half == n_added_half);
+  }
+  EitherTrial cpu(400, 600, 0.0f);
+  CHECK(cpu.Create().session->options().devices.empty());
+  EitherTrial half_alone(400, -600, 0.0f);
+  CHECK(half_alone.Place() == Storage::kFloat16);
+  CHECK(half_alone.Create().placement.Note() ==
+        "auto: cpu 1 ms, opencl:7 0.4 ms in float16, measured before");
 }
 
 }  // namespace place_session_test

@@ -190,6 +190,21 @@ public class SessionTest {
   }
 
   @Test
+  public void precisionReachesTheSession() {
+    try (Model model = Model.open(TestFiles.digits())) {
+      for (Precision precision : Precision.values()) {
+        SessionOptions options = new SessionOptions().device("cpu").precision(precision);
+        try (Session session = new Session(model, options)) {
+          assertEquals(
+              session.plan(),
+              precision == Precision.FLOAT16,
+              session.plan().contains("precision float16"));
+        }
+      }
+    }
+  }
+
+  @Test
   public void anotherSessionHasItsOwnBuffers() {
     try (Session session = digits();
         Session other = session.another()) {

@@ -10,7 +10,7 @@ public final class SessionOptions {
   byte[] signature;
   byte[] cacheDir;
   long memoryLimitBytes;
-  boolean float16;
+  int precision;
   int[][] inputShapes;
   int tuneMillis;
   boolean lowPriority;
@@ -52,9 +52,9 @@ public final class SessionOptions {
     return this;
   }
 
-  /** Sets whether floats are stored and multiplied with 16 bits where the device can. */
-  public SessionOptions float16(boolean float16) {
-    this.float16 = float16;
+  /** Sets how floats are stored and multiplied; the default is {@link Precision#FLOAT32}. */
+  public SessionOptions precision(Precision precision) {
+    this.precision = precision.ordinal();
     return this;
   }
 

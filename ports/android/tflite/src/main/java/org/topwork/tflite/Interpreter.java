@@ -11,6 +11,7 @@ import org.tensorflow.lite.DelegateFactory;
 import org.tensorflow.lite.InterpreterApi;
 import org.tensorflow.lite.Tensor;
 import org.topwork.Model;
+import org.topwork.Precision;
 import org.topwork.Session;
 import org.topwork.SessionOptions;
 import org.topwork.TopworkException;
@@ -125,7 +126,7 @@ public final class Interpreter implements InterpreterApi {
           new SessionOptions()
               .threads(Math.max(0, getNumThreads()))
               .device(device != null ? device : hasDelegate ? "auto" : "cpu")
-              .float16(float16);
+              .precision(float16 ? Precision.FLOAT16 : Precision.FLOAT32);
       return cacheDir == null ? session : session.cacheDir(cacheDir);
     }
   }
