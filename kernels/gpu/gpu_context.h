@@ -64,11 +64,11 @@ class GpuContext {
   // The values of constant input i as real numbers; null in trials. A bias of integers has the
   // product of the data's and the weights' scales.
   const float* Floats(int i);
-  // n floats made now, uploaded once in the program's storage.
+  // n floats made now, uploaded once in the program's storage. `fill` finds zeros.
   int Constant(size_t n, FunctionRef<void(float*)> fill);
   // The same as float32 whatever the storage is.
   int FloatConstant(size_t n, FunctionRef<void(float*)> fill);
-  // n bytes made now.
+  // n bytes made now, likewise.
   int ByteConstant(size_t n, FunctionRef<void(uint8_t*)> fill);
   // Integers (shapes, strides) as int32.
   int Table(Span<const int32_t> values);

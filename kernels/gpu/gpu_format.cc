@@ -228,11 +228,21 @@ void ReadReals(const TensorView& view, Span<const float> scales, float* to) {
   const size_t channels = has_axis ? static_cast<size_t>(view.shape[axis]) : 1;
   const size_t inner =
       has_axis ? static_cast<size_t>(view.shape.Product(axis + 1, view.shape.rank())) : 1;
-  for (size_t i = 0; i < n; ++i) {
-    const size_t channel = i / inner % channels;
+  for (size_t first = 0; first < n; first += inner) {
+    const size_t channel = first / inner % channels;
     const float scale = scales.empty() ? 1.0f : scales[channel < scales.size() ? channel : 0];
     const int64_t point = points.empty() ? 0 : points[channel < points.size() ? channel : 0];
-    to[i] = scale * static_cast<float>(IntegerAt(view.dtype, view.data, i) - point);
+    const int32_t byte_point = static_cast<int32_t>(point);
+    if (view.dtype == DType::kInt8) {  // most weights
+      const int8_t* from = static_cast<const int8_t*>(view.data) + first;
+      for (size_t i = 0; i < inner; ++i) {
+        to[first + i] = scale * static_cast<float>(from[i] - byte_point);
+      }
+      continue;
+    }
+    for (size_t i = first; i < first + inner; ++i) {
+      to[i] = scale * static_cast<float>(IntegerAt(view.dtype, view.data, i) - point);
+    }
   }
 }
 

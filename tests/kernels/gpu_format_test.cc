@@ -136,6 +136,12 @@ TEST_CASE("gpu format: constants are read as the real numbers they mean", "[ops]
   CHECK(reals[1] == 8.0f);
   CHECK(reals[2] == -1.0f);
   CHECK(reals[3] == -4.0f);
+  quantization.axis = 0;  // rows of one scale
+  ReadReals(view, {}, reals);
+  CHECK(reals[0] == 1.0f);
+  CHECK(reals[1] == 1.5f);
+  CHECK(reals[2] == -2.0f);
+  CHECK(reals[3] == -4.0f);
   uint8_t nibbles[] = {0x7F, 0x81};  // -1, 7, 1, -8
   view.dtype = DType::kInt4;
   view.quantization = nullptr;

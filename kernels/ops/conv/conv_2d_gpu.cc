@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/gpu/transpose_rows.h"
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/conv/winograd_gpu.h"
 #include "kernels/ops/products/integer_gpu.h"
@@ -63,10 +64,10 @@ int DirectWeights(GpuContext& context, int64_t groups, int64_t multiple) {
   const int64_t n = groups * taps * group_in * wide;
   const float* from = context.Floats(1);
   return context.Constant(static_cast<size_t>(n), [&](float* to) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t oc = i % wide, rest = i / wide, c = rest % group_in;
-      const int64_t tap = rest / group_in % taps, g = rest / group_in / taps;
-      to[i] = oc < group_out ? from[((g * group_out + oc) * taps + tap) * group_in + c] : 0.0f;
+    const int64_t row = taps * group_in;
+    for (int64_t i = 0; i < groups * taps; ++i) {
+      const float* tap = from + (i / taps * group_out * taps + i % taps) * group_in;
+      TransposeRows(tap, row, group_out, group_in, to + i * group_in * wide, wide);
     }
   });
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/gpu/gpu_context.h"
+#include "kernels/gpu/transpose_rows.h"
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/products/weighted_gpu.h"
 #include "kernels/ops/shared/activation.h"
@@ -40,10 +41,9 @@ int Padded(GpuContext& context, int64_t rows, int64_t columns, bool pad_rows, bo
   const float* from = context.Floats(1);
   const int64_t wide = Fours(columns) * 4, high = pad_rows ? Fours(rows) * 4 : rows;
   return context.Constant(static_cast<size_t>(high * wide), [&](float* to) {
-    for (int64_t i = 0; i < high * wide; ++i) {
-      const int64_t row = i / wide, column = i % wide;
-      const int64_t at = transposed ? column * rows + row : row * columns + column;
-      to[i] = row < rows && column < columns ? from[at] : 0.0f;
+    if (transposed) TransposeRows(from, rows, columns, rows, to, wide);
+    for (int64_t row = 0; row < rows && !transposed; ++row) {
+      std::copy_n(from + row * columns, columns, to + row * wide);
     }
   });
 }

@@ -1,6 +1,7 @@
 // TRANSPOSE_CONV on a GPU (transpose_conv.cl).
 #include <vector>
 
+#include "kernels/gpu/transpose_rows.h"
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/window.h"
@@ -37,10 +38,7 @@ Status PlanTransposeConv(GpuContext& context) {
   const int64_t wide = (out_c + 3) / 4 * 4;
   const float* from = context.Floats(1);
   const int weights = context.Constant(static_cast<size_t>(taps * in_c * wide), [&](float* to) {
-    for (int64_t i = 0; i < taps * in_c * wide; ++i) {
-      const int64_t oc = i % wide, place = i / wide;  // tap and input channel
-      to[i] = oc < out_c ? from[oc * taps * in_c + place] : 0.0f;
-    }
+    TransposeRows(from, taps * in_c, out_c, taps * in_c, to, wide);
   });
   const float* bias = context.input(3) == nullptr ? nullptr : context.Floats(3);
   const int biases = context.Constant(static_cast<size_t>(wide), [&](float* to) {

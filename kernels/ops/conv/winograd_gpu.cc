@@ -38,7 +38,6 @@ int Filters(GpuContext& context, const Sizes& sizes, int tile) {
   const int64_t in_c = shape[3], out_c = shape[0];
   const int64_t per_position = sizes.in_wide * sizes.out_wide;
   return context.FloatConstant(static_cast<size_t>(sizes.positions * per_position), [&](float* to) {
-    for (int64_t i = 0; i < sizes.positions * per_position; ++i) to[i] = 0.0f;
     for (int position = 0; position < sizes.positions; ++position, to += per_position) {
       double factors[9];
       WinogradFactors(tile, position, factors);

@@ -37,14 +37,18 @@ int ProductWeights(GpuContext& context, const Signed& from, const Channels& chan
   const int64_t deep = Fours(depth), n_places = channels.n_places();
   const size_t n = static_cast<size_t>(taps * deep * n_places * 4);
   return context.ByteConstant(n, [&](uint8_t* to) {
-    for (int64_t place = 0; place < n_places; ++place) {
-      const int64_t channel = channels.At(place);
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        for (int64_t c = 0; c < deep * 4; ++c) {
-          const int64_t at = (channel * taps + tap) * depth + c;
-          const bool exists = channel >= 0 && c < depth;
-          to[((tap * deep + c / 4) * n_places + place) * 4 + c % 4] =
-              static_cast<uint8_t>(exists ? from.weights[static_cast<size_t>(at)] : 0);
+    // In blocks of channels, so that what is written lies together.
+    constexpr int64_t kBlock = 16;
+    for (int64_t first = 0; first < n_places; first += kBlock) {
+      const int64_t end = std::min(n_places, first + kBlock);
+      for (int64_t i = 0; i < taps * deep; ++i) {
+        const int64_t tap = i / deep, c = i % deep * 4, size = std::min<int64_t>(4, depth - c);
+        for (int64_t place = first; place < end; ++place) {
+          const int64_t channel = channels.At(place);
+          if (channel < 0) continue;
+          const int32_t* four = from.weights.data() + (channel * taps + tap) * depth + c;
+          uint8_t* four_to = to + (i * n_places + place) * 4;
+          for (int64_t k = 0; k < size; ++k) four_to[k] = static_cast<uint8_t>(four[k]);
         }
       }
     }

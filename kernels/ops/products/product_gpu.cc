@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gpu/transpose_rows.h"
 #include "kernels/ops/products/fully_connected.h"
 #include "kernels/ops/products/integer_gpu.h"
 #include "kernels/ops/products/squeeze_gpu.h"
@@ -47,11 +48,8 @@ int64_t Blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
 int ColumnWeights(GpuContext& context, int64_t n, int64_t k, int64_t multiple) {
   const float* from = context.Floats(1);
   const int64_t wide = Blocks(n, multiple) * multiple;
-  return context.Constant(static_cast<size_t>(k * wide), [&](float* to) {
-    for (int64_t i = 0; i < k; ++i) {
-      for (int64_t j = 0; j < wide; ++j) to[i * wide + j] = j < n ? from[j * k + i] : 0.0f;
-    }
-  });
+  return context.Constant(static_cast<size_t>(k * wide),
+                          [&](float* to) { TransposeRows(from, k, n, k, to, wide); });
 }
 
 // A tile of four rows that split the depth serves single rows, too.
