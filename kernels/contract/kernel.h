@@ -11,6 +11,7 @@
 
 #include "kernels/contract/cpu_kernels.h"
 #include "kernels/contract/kept_range.h"
+#include "kernels/contract/late_packing.h"
 #include "kernels/contract/op_codes.h"
 #include "kernels/contract/op_def.h"
 #include "kernels/contract/op_params.h"
@@ -128,6 +129,10 @@ class PrepareContext {
   // must be constant. After this the raw constant is not needed by run() when `release_input`.
   virtual Result<const void*> PackConstant(int input, const char* tag, size_t bytes,
                                            bool release_input, FunctionRef<void(void*)> pack) = 0;
+
+  // The same for weights that run() packs, shared as those are; there is no place where the constant
+  // is not the model's own.
+  virtual Result<PackingPlace> PlaceForConstant(int, const char*, size_t) { return PackingPlace(); }
 
   // The model's float16 numbers of a constant float32 input whose data is not filled in yet: `pack`
   // reads them, or calls WidenConstant before it reads the data. Null: the data is there. Only

@@ -40,6 +40,13 @@ constexpr bool kSharesFinely = false, kFusesTables = false;
 constexpr bool kSharesFinely = true, kFusesTables = !kShortLoops;
 #endif
 
+// Weights of a single row are packed by the second run (kernels/ops/shared/gemm_plan.h).
+#if defined(__x86_64__)
+constexpr bool kPacksLate = kSharesFinely && !kShortLoops;
+#else
+constexpr bool kPacksLate = false;
+#endif
+
 // Without it, no golden set is ever there.
 #ifdef TW_NO_JUDGE
 constexpr bool kHasJudge = false;

@@ -161,8 +161,9 @@ void Run(const GemmTask& given) {
 }  // namespace
 
 extern const GemmKernels kGemmKernels;
-const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr, false,       nullptr,    1,    kTileRows,
-                                  kColumns,     NPanels, FirstColumn, PackedSize, Pack, Run};
+const GemmKernels kGemmKernels = {TW_EIGEN_TAG, nullptr,  false,   nullptr,     nullptr,    1,
+                                  kTileRows,    kColumns, NPanels, FirstColumn, PackedSize, Pack,
+                                  Run};
 
 }  // namespace eigen
 }  // namespace topwork

@@ -66,6 +66,9 @@ struct GemmKernels {
   // The same products to the bit of weights that stay float16 in memory and are widened in
   // registers; their `pack` takes GemmWeights::half alone. Null: none.
   const GemmKernels* of_halves;
+  // The same products to the bit for tasks of a single row by weights as they lie in memory: rows of
+  // k values, of which GemmTask::packed is the first. It does not pack. Null: none.
+  const GemmKernels* of_rows;
   // Neighbouring depths that are multiplied together: in a task of several runs, or whose rows of A
   // overlap, run_k and all that counts values along k are multiples of it.
   int depths;

@@ -69,7 +69,7 @@ void Run(const GemmTask& given) {
 
 extern const GemmKernels kHalfGemmKernels;
 const GemmKernels kHalfGemmKernels = {
-    "gemm half " TW_STRING(TW_ISA), kHalfType, false,       nullptr,    kDepths, kHeight,
+    "gemm half " TW_STRING(TW_ISA), kHalfType, false,       nullptr,    nullptr, kDepths, kHeight,
     kMaxVectors* kColumns,          NPanels,   FirstColumn, PackedSize, Pack,    Run};
 
 }  // namespace TW_ISA

@@ -220,6 +220,38 @@ void Run(const GemmTask& given) {
   RunTiles<T>(task);
 }
 
+#if defined(__x86_64__) && !defined(TW_SHORT_LOOPS) && !defined(__OPTIMIZE_SIZE__)
+// A row by kLanes rows of W at a time, which are turned in registers: that takes no longer than they
+// take to come from memory.
+void RunRow(const GemmTask& t) {
+  constexpr int64_t kAhead = 64;
+  const int64_t end = FirstColumn(t.n, t.panel_end) < t.n ? FirstColumn(t.n, t.panel_end) : t.n;
+  for (int64_t n0 = FirstColumn(t.n, t.panel_begin); n0 < end; n0 += kLanes) {
+    const float* w = t.packed + n0 * t.k;
+    const int64_t columns = t.n - n0;
+    Vec acc = {};
+    const auto load = [&](int column, int64_t k) {
+      __builtin_prefetch(w + column * t.k + k + kAhead);
+      return Load(w + column * t.k + k);
+    };
+    const auto load_some = [&](int column, int64_t k, int n) {
+      return column < columns ? LoadFirst(w + column * t.k + k, n) : Vec{};
+    };
+    TransposeWords(t.k, columns >= kLanes ? t.k : 0, load, load_some,
+                   [&](int64_t k, Vec v) { acc += v * t.a[k]; });
+    alignas(kVectorBytes) float products[kLanes];
+    Store(products, acc);
+    EndRows(t, products, 0, 1, n0, 1);
+  }
+}
+
+const GemmKernels kOfRows = {nullptr, nullptr, false,       nullptr, nullptr, 1,     1,
+                             kLanes,  NPanels, FirstColumn, nullptr, nullptr, RunRow};
+#define TW_OF_ROWS &kOfRows
+#else
+#define TW_OF_ROWS nullptr
+#endif
+
 #if defined(TW_HAVE_HALVES)
 int64_t PackedHalves(int64_t n, int64_t k) { return Vectors(n) * kLanes / 2 * k; }
 
@@ -232,6 +264,7 @@ void PackAsHalves(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, 
 const GemmKernels kOfHalves = {"gemm f16 weights " TW_STRING(TW_ISA),
                                nullptr,
                                true,
+                               nullptr,
                                nullptr,
                                1,
                                kRows,
@@ -254,6 +287,7 @@ const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
 #else
                                   nullptr,
 #endif
+                                  TW_OF_ROWS,
                                   1,
                                   kRows,
                                   kMaxVectors* kLanes,

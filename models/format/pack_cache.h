@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "kernels/contract/late_packing.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/span.h"
 
@@ -22,13 +23,22 @@ class PackCache {
   Result<std::shared_ptr<const Buffer>> Get(const void* constant, const char* tag, size_t bytes,
                                             const Allocator& allocator,
                                             FunctionRef<void(void*)> pack);
+  // The same for a block that a run fills: its memory and state come to *place.
+  Result<std::shared_ptr<const Buffer>> Place(const void* constant, const char* tag, size_t bytes,
+                                              const Allocator& allocator, PackingPlace* place);
   // Bytes of all blocks now held.
   size_t bytes() const;
 
  private:
+  struct Block {
+    Buffer memory;
+    LatePacking state{Packing::kNotRead};  // of Place
+  };
   using Key = std::tuple<const void*, std::string, size_t>;
+  Result<std::shared_ptr<Block>> Find(const void* constant, const char* tag, size_t bytes,
+                                      const Allocator& allocator, FunctionRef<void(void*)> pack);
   mutable std::mutex mutex_;
-  std::map<Key, std::weak_ptr<const Buffer>> blocks_;
+  std::map<Key, std::weak_ptr<Block>> blocks_;
 };
 
 }  // namespace topwork

@@ -240,4 +240,20 @@ Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag,
   return static_cast<const void*>(block->data());
 }
 
+Result<PackingPlace> PlanPrepareContext::PlaceForConstant(int input, const char* tag,
+                                                          size_t bytes) {
+  PackingPlace place;
+  const size_t at = static_cast<size_t>(input);
+  const void* key = at < keys_.size() ? keys_[at] : nullptr;
+  const TensorView& view = *this->input(input);
+  if (!kPacksLate || key == nullptr || model_ == nullptr || view.data != key) return place;
+  const std::string full_tag = std::string(cpu_->isa) + " late:" + tag;
+  TW_ASSIGN_OR_RETURN(const std::shared_ptr<const Buffer> block,
+                      model_->pack_cache().Place(key, full_tag.c_str(), bytes, allocator_, &place));
+  // The plan, which owns what runs, keeps the model.
+  place.forget = [model = model_, key, size = view.bytes()] { model->Forget(key, size); };
+  packed_.push_back(block);
+  return place;
+}
+
 }  // namespace topwork

@@ -67,6 +67,7 @@ class PlanPrepareContext final : public PrepareContext {
 
   Result<const void*> PackConstant(int input, const char* tag, size_t bytes, bool release_input,
                                    FunctionRef<void(void*)> pack) override;
+  Result<PackingPlace> PlaceForConstant(int input, const char* tag, size_t bytes) override;
   const uint16_t* HalfConstant(int input) const override;
   void WidenConstant(int input) override;
   Result<const Callee*> PlanCallee(int subgraph, const std::vector<CalleeInput>& inputs) override;

@@ -114,8 +114,9 @@ Status PlanProducts(PrepareContext* context, ConvState* state, ScratchLayout* sc
   }
   state->weights.layout = layout;
   if (!(kHasSparse && state->sparse.present())) {
+    const int64_t m = IsDirect(*state) ? 0 : state->batch * window.h.out * window.w.out;
     TW_RETURN_IF_ERROR(PlanPackedWeights(context, KernelsOf(*context, *state), 1, layout, groups,
-                                         layout.n * layout.k, scratch, &state->weights));
+                                         layout.n * layout.k, scratch, &state->weights, m));
   }
   return ChooseWay(context, state, scratch);
 }
@@ -212,8 +213,8 @@ void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_
 }
 
 // The product of all pixels, cut into tasks, for every group.
-void RunTasks(const RunContext& context, const ConvState& s, const float* input,
-              const GemmTask& whole) {
+void RunTasks(const RunContext& context, const ConvState& s, const GemmKernels* kernels,
+              const float* input, const GemmTask& whole) {
   const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
   const size_t block = ScratchLayout::BlockBytes(s.cut.most_rows * whole.k);
   context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
@@ -238,7 +239,7 @@ void RunTasks(const RunContext& context, const ConvState& s, const float* input,
       context.cpu->sparse_gemm->run(task, s.sparse);
     } else {
       task.work = s.work.Of(context, thread);
-      s.weights.kernels->run(task);
+      kernels->run(task);
     }
   });
 }
@@ -246,15 +247,17 @@ void RunTasks(const RunContext& context, const ConvState& s, const float* input,
 // Every way but Winograd's; `whole` has bias, residual, c, lo and hi set.
 void RunProducts(const RunContext& context, const ConvState& s, const float* input,
                  GemmTask whole) {
-  if (!(kHasSparse && s.sparse.present())) whole.packed = GetPackedWeights(s.weights, context, 1);
+  WeightsNow weights;
+  if (!(kHasSparse && s.sparse.present())) weights = GetWeights(s.weights, context, 1);
+  whole.packed = weights.data;
   whole.ldc = whole.ldr = s.out_c;
   whole.m = s.batch * s.window.h.out * s.window.w.out;
   whole.n = s.group_out;
   whole.k = s.weights.layout.k;
   if (s.way == Way::kDirect) {
-    RunDirectConv(s.direct, input, whole, *s.weights.kernels, s.work, context);
+    RunDirectConv(s.direct, input, whole, *weights.kernels, s.work, context);
   } else {
-    RunTasks(context, s, input, whole);
+    RunTasks(context, s, weights.kernels, input, whole);
   }
 }
 

@@ -109,8 +109,8 @@ Status Prepare(PrepareContext& context) {
     state->cut = CutSparseGemm(context.cpu(), state->batch, state->units, state->depth);
   } else {
     const GemmKernels& kernels = ProductsOf(context);
-    TW_RETURN_IF_ERROR(
-        PlanPackedWeights(&context, kernels, 1, layout, 1, 0, &scratch, &state->weights));
+    TW_RETURN_IF_ERROR(PlanPackedWeights(&context, kernels, 1, layout, 1, 0, &scratch,
+                                         &state->weights, state->batch));
     state->cut = CutGemm(kernels, state->batch, state->units, state->depth, false);
     state->work = PlanGemmWork(context, kernels, state->cut.most_rows, state->depth, &scratch);
   }
@@ -145,8 +145,9 @@ Status Run(const RunContext& context) {
   if (kHasSparse && state.sparse.present()) {
     RunSparseGemm(context.pool, *context.cpu, task, state.sparse, state.cut);
   } else {
-    task.packed = GetPackedWeights(state.weights, context, 1);
-    RunGemm(context, *state.weights.kernels, task, state.cut, state.work);
+    const WeightsNow weights = GetWeights(state.weights, context, 1);
+    task.packed = weights.data;
+    RunGemm(context, *weights.kernels, task, state.cut, state.work);
   }
   ApplyFusedTanh(context);
   return Status::Ok();

@@ -46,6 +46,51 @@ void PackPanel(const PackedWeights& w, const float* data, const uint16_t* half, 
   w.kernels->pack(group, p, p + 1, packed + g * w.packed_size);
 }
 
+// Packs them, or finds them a place for the second run.
+Status PackConstantWeights(PrepareContext* context, int input, PackedWeights* w) {
+  const GemmKernels& kernels = *w->kernels;
+  const TensorView& view = *context->input(input);
+  const int64_t panels = kernels.n_panels(w->layout.n);
+  const size_t bytes = static_cast<size_t>(w->packed_size * w->groups) * sizeof(float);
+  const std::string tag = StrFormat("{} groups {} strides {} {}", kernels.tag, w->groups,
+                                    w->layout.stride_n, w->layout.stride_k[2]);
+  if (kPacksLate && w->one_row) {
+    TW_ASSIGN_OR_RETURN(w->place, context->PlaceForConstant(input, tag.c_str(), bytes));
+    w->constant = static_cast<const float*>(w->place.memory);
+    if (w->constant != nullptr) return Status::Ok();
+  }
+  TW_ASSIGN_OR_RETURN(const void* packed,
+                      context->PackConstant(input, tag.c_str(), bytes, true, [&](void* to) {
+                        if (!kernels.packs_halves) context->WidenConstant(input);
+                        const uint16_t* half = context->HalfConstant(input);
+                        context->ShareOut(w->groups * panels, view.bytes(), [&](int64_t i) {
+                          PackPanel(*w, view.as<const float>(), half, i, static_cast<float*>(to));
+                        });
+                      }));
+  w->constant = static_cast<const float*>(packed);
+  return Status::Ok();
+}
+
+// Whether weights are packed by now. The second run does it; meanwhile others read them as they lie.
+bool IsPacked(const PackedWeights& w, const RunContext& context, int input) {
+  LatePacking* const late = w.place.state;
+  if (late == nullptr) return true;
+  Packing state = late->load(std::memory_order_acquire);
+  if (state == Packing::kNotRead && late->compare_exchange_strong(state, Packing::kReadOnce)) {
+    return false;
+  }
+  if (state != Packing::kReadOnce || !late->compare_exchange_strong(state, Packing::kUnderWay)) {
+    return state == Packing::kDone;
+  }
+  const float* data = context.input_data<float>(input);
+  context.pool->ParallelFor(w.kernels->n_panels(w.layout.n), [&](int64_t panel, int) {
+    PackPanel(w, data, nullptr, panel, static_cast<float*>(w.place.memory));
+  });
+  late->store(Packing::kDone, std::memory_order_release);
+  w.place.forget();
+  return true;
+}
+
 }  // namespace
 
 size_t ScratchLayout::AddSized(int64_t count, size_t size, int64_t n) {
@@ -74,7 +119,7 @@ const GemmKernels& ProductsOf(const PrepareContext& context) {
 
 Status PlanPackedWeights(PrepareContext* context, const GemmKernels& floats, int input,
                          const GemmWeights& layout, int64_t groups, int64_t group_stride,
-                         ScratchLayout* scratch, PackedWeights* out) {
+                         ScratchLayout* scratch, PackedWeights* out, int64_t m) {
   const bool stays_half = context->HalfConstant(input) != nullptr && floats.of_halves != nullptr;
   const GemmKernels& kernels = stays_half ? *floats.of_halves : floats;
   out->kernels = &kernels;
@@ -90,27 +135,14 @@ Status PlanPackedWeights(PrepareContext* context, const GemmKernels& floats, int
     return OutOfMemory("{}: {} is too large to pack", context->Where(), context->InputName(input));
   }
   out->packed_size = kernels.packed_size(layout.n, layout.k);
+  out->one_row = kPacksLate && m == 1 && groups == 1 && kernels.of_rows != nullptr;
   const int64_t total = out->packed_size * groups;
   const TensorView& view = *context->input(input);
   if (view.data == nullptr) {
     out->scratch_offset = scratch->Add(total);
     return Status::Ok();
   }
-  const int64_t panels = kernels.n_panels(layout.n);
-  const std::string tag = StrFormat("{} groups {} strides {} {}", kernels.tag, groups,
-                                    layout.stride_n, layout.stride_k[2]);
-  TW_ASSIGN_OR_RETURN(
-      const void* packed,
-      context->PackConstant(
-          input, tag.c_str(), static_cast<size_t>(total) * sizeof(float), true, [&](void* to) {
-            if (!kernels.packs_halves) context->WidenConstant(input);
-            const uint16_t* half = context->HalfConstant(input);
-            context->ShareOut(groups * panels, view.bytes(), [&](int64_t i) {
-              PackPanel(*out, view.as<const float>(), half, i, static_cast<float*>(to));
-            });
-          }));
-  out->constant = static_cast<const float*>(packed);
-  return Status::Ok();
+  return PackConstantWeights(context, input, out);
 }
 
 const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input) {
@@ -122,6 +154,13 @@ const float* GetPackedWeights(const PackedWeights& weights, const RunContext& co
     PackPanel(weights, data, nullptr, task, packed);
   });
   return packed;
+}
+
+WeightsNow GetWeights(const PackedWeights& weights, const RunContext& context, int input) {
+  if (weights.one_row && (weights.constant == nullptr || !IsPacked(weights, context, input))) {
+    return {context.input_data<float>(input), weights.kernels->of_rows};
+  }
+  return {GetPackedWeights(weights, context, input), weights.kernels};
 }
 
 double TaskWork(int64_t most, double whole) {

@@ -37,6 +37,8 @@ class ScratchLayout {
 
 // Weights of a GEMM (or of `groups` independent ones) in packed form. Constant weights are packed
 // once, at prepare; others go into scratch in every run.
+// A single row reads its weights once a run: the first run takes them as they lie in the model, and
+// the second one packs them (LatePacking). What runs once has its answer sooner, in less memory.
 struct PackedWeights {
   const float* constant = nullptr;
   size_t scratch_offset = 0;  // when constant is null
@@ -45,6 +47,8 @@ struct PackedWeights {
   int64_t group_stride = 0;              // elements between the groups' first weights
   int64_t packed_size = 0;               // elements of one packed group
   const GemmKernels* kernels = nullptr;  // that packed them and multiply by them
+  bool one_row = false;                  // kernels->of_rows may multiply by them as they lie
+  PackingPlace place;                    // of `constant` where a run fills it
 };
 
 // The float32 products of the context's instruction set, or where the operator may use them, those
@@ -53,11 +57,18 @@ const GemmKernels& ProductsOf(const PrepareContext& context);
 
 // `layout` describes group 0 of input `input` without its data. Weights that are float16 in the file
 // stay so where `kernels` has products of such: out->kernels then is another than `kernels`.
+// m: the number of rows of A, 0: any.
 Status PlanPackedWeights(PrepareContext* context, const GemmKernels& kernels, int input,
                          const GemmWeights& layout, int64_t groups, int64_t group_stride,
-                         ScratchLayout* scratch, PackedWeights* out);
+                         ScratchLayout* scratch, PackedWeights* out, int64_t m = 0);
 // The packed weights for this run: group g is at result + g * packed_size.
 const float* GetPackedWeights(const PackedWeights& weights, const RunContext& context, int input);
+// The same for weights that were planned with a number of rows, and the kernels that multiply by them.
+struct WeightsNow {
+  const float* data = nullptr;
+  const GemmKernels* kernels = nullptr;
+};
+WeightsNow GetWeights(const PackedWeights& weights, const RunContext& context, int input);
 
 // Multiply-adds of a task where `whole` are to be shared: an eighth of them, so that all threads are
 // busy to the end, but not more than `most` and not less than a 16th of `most`.

@@ -265,6 +265,46 @@ TEST_CASE("gemm: weights that stay float16 give the bits of float32's", "[ops][s
   }
 }
 
+TEST_CASE("gemm: a row by weights as they lie gives the bits of packed ones", "[ops][sets]") {
+  for (const GemmKernels* table : TestedGemms()) {
+    const GemmKernels& gemm = *table;
+    if (gemm.of_rows == nullptr) continue;
+    for (int64_t n : {1, 8, 15, 16, 17, 40, 48, 49, 100, 130}) {
+      for (int64_t k : {1, 2, 7, 8, 15, 16, 17, 64, 65, 1160}) {
+        INFO(gemm.tag << " " << n << " x " << k);
+        const std::vector<float> a = RandomFloats(static_cast<size_t>(k), 1);
+        std::vector<float> w = RandomFloats(static_cast<size_t>(n * k), 2);
+        const std::vector<float> packed =
+            PackAll(gemm, PlainWeights({1, n, k, false, false, 0.0f, 0.0f}, w));
+        w.resize(w.size() + 200, NAN);  // must not change anything
+        const std::vector<float> ends = RandomFloats(static_cast<size_t>(n), 3);
+        for (bool more : {false, true}) {
+          std::vector<float> wanted(static_cast<size_t>(n), NAN), c = wanted;
+          GemmTask task;
+          task.a = a.data();
+          task.lda = task.k = k;
+          task.m = 1;
+          task.n = task.ldc = task.ldr = n;
+          task.bias = more ? ends.data() : nullptr;
+          task.residual = task.bias;
+          task.hi = kGemmInfinity;
+          for (int64_t p = 0; p < gemm.n_panels(n); ++p) {
+            task.panel_begin = p;
+            task.panel_end = p + 1;
+            task.packed = packed.data();
+            task.c = wanted.data();
+            gemm.run(task);
+            task.packed = w.data();
+            task.c = c.data();
+            gemm.of_rows->run(task);
+          }
+          CHECK(std::memcmp(c.data(), wanted.data(), c.size() * sizeof(float)) == 0);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("gemm: a NaN passes the clamp", "[ops][sets]") {
   for (const GemmKernels* gemm : TestedGemms()) {
     const GemmKernels& kernels = *gemm;

@@ -43,6 +43,28 @@ TEST_CASE("pack cache: packs once and shares", "[format]") {
   CHECK(cache.bytes() == 128 * 3 + 64);
 }
 
+TEST_CASE("pack cache: a place and its state are shared and go together", "[format]") {
+  PackCache cache;
+  const float constant = 0.0f;
+  PackingPlace a, b, c;
+  auto first = cache.Place(&constant, "late", 128, DefaultAllocator(), &a);
+  auto second = cache.Place(&constant, "late", 128, DefaultAllocator(), &b);
+  REQUIRE(first.ok());
+  REQUIRE(second.ok());
+  CHECK(*first == *second);
+  CHECK(a.memory == first.value()->data());
+  CHECK(b.memory == a.memory);
+  CHECK(b.state == a.state);
+  CHECK(a.state->load() == Packing::kNotRead);
+  a.state->store(Packing::kDone);
+  first.value().reset();
+  second.value().reset();
+  CHECK(cache.bytes() == 0);
+  auto third = cache.Place(&constant, "late", 128, DefaultAllocator(), &c);
+  REQUIRE(third.ok());
+  CHECK(c.state->load() == Packing::kNotRead);
+}
+
 TEST_CASE("pack cache: a block goes with its last holder", "[format]") {
   PackCache cache;
   std::atomic<int> n_packed{0};

@@ -1,10 +1,12 @@
 // Weights packed at plan time: by several threads, from float16 as it lies in the file, and by several
-// sessions at once.
+// sessions at once. Those of a single row, which the second run packs.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
 #include <thread>
 
+#include "kernels/contract/selection.h"
+#include "kernels/cpu/gemm.h"
 #include "runtime/session/session.h"
 #include "tests/support/cpu_tables.h"
 #include "tests/support/model_builder.h"
@@ -48,23 +50,23 @@ int AddWeights(ModelSpec* spec, Storage storage, const std::vector<int32_t>& sha
 }
 
 // CONV_2D 3x3 of 40 to 33 channels, then FULLY_CONNECTED of 1188 to 300; 1.5 MB in float32.
-Bytes FloatNetwork(Storage storage, Twist twist) {
+Bytes FloatNetwork(Storage storage, Twist twist, int32_t batch = 1) {
   ModelSpec spec;
-  const int in = spec.AddInput("in", DType::kFloat32, {1, 6, 6, 40});
+  const int in = spec.AddInput("in", DType::kFloat32, {batch, 6, 6, 40});
   const bool sparse = twist == Twist::kSparse;
   const int filter = AddWeights(&spec, storage, {33, 3, 3, 40}, Weights(33, 360, sparse, 1));
-  int image = spec.AddTensor("image", DType::kFloat32, {1, 6, 6, 33});
+  int image = spec.AddTensor("image", DType::kFloat32, {batch, 6, 6, 33});
   spec.AddOp(OpCode::kConv2d, {in, filter, -1}, {image},
              OptionsSpec(test::kConv2dOptions).Int(1, 1).Int(2, 1));
   if (twist == Twist::kScaled) {
     const int scale =
         spec.AddConstant("scale", DType::kFloat32, {33}, test::ToBytes(test::RandomFloats(33, 5)));
-    const int scaled = spec.AddTensor("scaled", DType::kFloat32, {1, 6, 6, 33});
+    const int scaled = spec.AddTensor("scaled", DType::kFloat32, {batch, 6, 6, 33});
     spec.AddOp(OpCode::kMul, {image, scale}, {scaled}, OptionsSpec(test::kMulOptions));
     image = scaled;
   }
   const int weights = AddWeights(&spec, storage, {300, 1188}, Weights(300, 1188, sparse, 2));
-  const int out = spec.AddTensor("out", DType::kFloat32, {1, 300});
+  const int out = spec.AddTensor("out", DType::kFloat32, {batch, 300});
   spec.AddOp(OpCode::kFullyConnected, {image, weights, -1}, {out},
              OptionsSpec(test::kFullyConnectedOptions));
   spec.main().outputs = {out};
@@ -118,11 +120,8 @@ std::shared_ptr<const Model> Open(const Bytes& bytes) {
   return model.value();
 }
 
-// The bytes of all outputs.
-Bytes Answer(const std::shared_ptr<const Model>& model, const SessionOptions& options) {
-  auto made = Session::Create(model, options);
-  if (!made.ok()) return {};
-  Session& session = *made.value();
+// The bytes of all outputs of a run.
+Bytes RunOnce(Session& session) {
   for (int i = 0; i < session.n_inputs(); ++i) {
     const TensorView& input = session.input(i);
     const size_t n = static_cast<size_t>(input.shape.NumElements());
@@ -135,6 +134,11 @@ Bytes Answer(const std::shared_ptr<const Model>& model, const SessionOptions& op
     answer.insert(answer.end(), data, data + session.output(i).bytes());
   }
   return answer;
+}
+
+Bytes Answer(const std::shared_ptr<const Model>& model, const SessionOptions& options) {
+  auto made = Session::Create(model, options);
+  return made.ok() ? RunOnce(*made.value()) : Bytes();
 }
 
 // What a plan of a model of its own has packed, step by step.
@@ -157,8 +161,8 @@ std::vector<Bytes> PackedBy(ThreadPool* pool, const Bytes& bytes, const CpuKerne
 
 TEST_CASE("packing: several threads pack the bytes that one does", "[session][sets]") {
   ThreadPool pool(3);
-  for (const Bytes& bytes : {FloatNetwork(Storage::kFloat, Twist::kNone),
-                             FloatNetwork(Storage::kHalf, Twist::kNone), IntegerNetwork()}) {
+  for (const Bytes& bytes : {FloatNetwork(Storage::kFloat, Twist::kNone, 2),
+                             FloatNetwork(Storage::kHalf, Twist::kNone, 2), IntegerNetwork()}) {
     for (const CpuKernels* cpu : test::TestedCpuKernels()) {
       INFO(cpu->isa);
       const std::vector<Bytes> alone = PackedBy(nullptr, bytes, cpu);
@@ -229,6 +233,69 @@ TEST_CASE("packing: sessions made at once share what is packed once", "[session]
   for (std::thread& thread : threads) thread.join();
   for (const Bytes& answer : answers) CHECK(answer == wanted);
   CHECK(model->pack_cache().bytes() == packed_bytes);
+}
+
+TEST_CASE("packing: the second run packs the weights of a single row", "[session][sets]") {
+  const Bytes bytes = FloatNetwork(Storage::kFloat, Twist::kNone);
+  const std::vector<float> w = Weights(300, 1188, false, 2);
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    const GemmKernels& gemm = *cpu->gemm;
+    if (!kPacksLate || gemm.of_rows == nullptr) continue;
+    INFO(cpu->isa);
+    GemmWeights weights;
+    weights.data = w.data();
+    weights.n = 300;
+    weights.k = weights.depth[2] = weights.stride_n = 1188;
+    std::vector<float> packed(static_cast<size_t>(gemm.packed_size(300, 1188)));
+    gemm.pack(weights, 0, gemm.n_panels(300), packed.data());
+    SessionOptions options;
+    options.n_threads = 2;
+    options.cpu = cpu;
+    const auto model = Open(bytes);
+    const auto made = Session::Create(model, options);
+    REQUIRE(made.ok());
+    Session& session = *made.value();
+    const Buffer& place = *session.plan().steps.back().packed.front();
+    REQUIRE(place.size() == packed.size() * sizeof(float));
+    const auto is_packed = [&] {
+      return std::memcmp(place.data(), packed.data(), place.size()) == 0;
+    };
+    std::memset(const_cast<uint8_t*>(place.as<uint8_t>()), 1, place.size());
+    const Bytes answer = RunOnce(session);
+    REQUIRE(!answer.empty());
+    CHECK_FALSE(is_packed());
+    CHECK(RunOnce(session) == answer);
+    CHECK(is_packed());
+    CHECK(RunOnce(session) == answer);
+    CHECK(Answer(model, options) == answer);  // another session takes what is there
+  }
+}
+
+TEST_CASE("packing: sessions that run at once share weights packed late", "[session]") {
+  const auto model = Open(FloatNetwork(Storage::kFloat, Twist::kNone));
+  SessionOptions options;
+  const Bytes wanted = Answer(model, options);
+  REQUIRE(!wanted.empty());
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (int i = 0; i < 4; ++i) {
+      auto session = Session::Create(model, options);
+      REQUIRE(session.ok());
+      sessions.push_back(std::move(session.value()));
+    }
+    std::vector<std::vector<Bytes>> answers(sessions.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < sessions.size(); ++i) {
+      threads.emplace_back([&, i] {
+        for (int run = 0; run < 4; ++run) answers[i].push_back(RunOnce(*sessions[i]));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& of_session : answers) {
+      for (const Bytes& answer : of_session) CHECK(answer == wanted);
+    }
+    CHECK(model->pack_cache().bytes() == sessions[0]->plan().packed_bytes);
+  }
 }
 
 }  // namespace packing_test

@@ -1,0 +1,22 @@
+// Weights that are packed by a run, not by prepare: what all plans and sessions that share them know.
+#ifndef TOPWORK_KERNELS_CONTRACT_LATE_PACKING_H_
+#define TOPWORK_KERNELS_CONTRACT_LATE_PACKING_H_
+
+#include <atomic>
+#include <functional>
+
+namespace topwork {
+
+enum class Packing : int { kNotRead, kReadOnce, kUnderWay, kDone };
+using LatePacking = std::atomic<Packing>;
+
+// Memory for such weights, which nobody has touched yet.
+struct PackingPlace {
+  void* memory = nullptr;  // null: there is none, prepare packs
+  LatePacking* state = nullptr;
+  std::function<void()> forget;  // to call when all is packed: the constant is not needed for now
+};
+
+}  // namespace topwork
+
+#endif  // TOPWORK_KERNELS_CONTRACT_LATE_PACKING_H_
