@@ -3,7 +3,7 @@
 #define TOPWORK_KERNELS_CONTRACT_LATE_PACKING_H_
 
 #include <atomic>
-#include <functional>
+#include <cstddef>
 
 namespace topwork {
 
@@ -14,7 +14,9 @@ using LatePacking = std::atomic<Packing>;
 struct PackingPlace {
   void* memory = nullptr;  // null: there is none, prepare packs
   LatePacking* state = nullptr;
-  std::function<void()> forget;  // to call when all is packed: the constant is not needed for now
+  // To call as forget(owner, constant, bytes) when all is packed: that is not needed for now.
+  void (*forget)(const void* owner, const void* constant, size_t bytes) = nullptr;
+  const void* owner = nullptr;
 };
 
 }  // namespace topwork

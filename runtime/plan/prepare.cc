@@ -250,8 +250,10 @@ Result<PackingPlace> PlanPrepareContext::PlaceForConstant(int input, const char*
   const std::string full_tag = std::string(cpu_->isa) + " late:" + tag;
   TW_ASSIGN_OR_RETURN(const std::shared_ptr<const Buffer> block,
                       model_->pack_cache().Place(key, full_tag.c_str(), bytes, allocator_, &place));
-  // The plan, which owns what runs, keeps the model.
-  place.forget = [model = model_, key, size = view.bytes()] { model->Forget(key, size); };
+  place.owner = model_;  // the plan, which owns what runs, keeps it
+  place.forget = [](const void* owner, const void* constant, size_t size) {
+    static_cast<const Model*>(owner)->Forget(constant, size);
+  };
   packed_.push_back(block);
   return place;
 }

@@ -87,7 +87,7 @@ bool IsPacked(const PackedWeights& w, const RunContext& context, int input) {
     PackPanel(w, data, nullptr, panel, static_cast<float*>(w.place.memory));
   });
   late->store(Packing::kDone, std::memory_order_release);
-  w.place.forget();
+  w.place.forget(w.place.owner, data, context.in(input).bytes());
   return true;
 }
 
