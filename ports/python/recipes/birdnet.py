@@ -29,9 +29,9 @@ def trained(X: Array, Y: Array, groups: Array, options: argparse.Namespace) -> t
     knobs = {"head.dropout": options.dropout, "loss.mixup_alpha": options.mixup, "loss.focal_gamma": options.focal,
              "loss.label_smoothing": options.label_smoothing}
     by_steps = options.epochs > 0 or options.hidden > 0 or any(knobs.values())
-    trainer = topwork.Trainer(loss="sigmoid", optimizer="adamw" if by_steps else "auto", n_epochs=options.epochs or 50,
-                              n_hidden=options.hidden, weight_decay=0.004 if by_steps else 0.0, validation_fraction=0.0,
-                              device="cpu", seed=options.seed, options=knobs)
+    steps = {"optimizer": "adamw", "n_epochs": options.epochs or 50, "n_hidden": options.hidden, "weight_decay": 0.004}
+    trainer = topwork.Trainer(loss="sigmoid", validation_fraction=0.0, device="cpu", seed=options.seed, options=knobs,
+                              **(steps if by_steps else {"optimizer": "auto"}))
     return trainer.fit(X, Y, groups=groups)
 
 

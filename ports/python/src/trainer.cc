@@ -253,6 +253,7 @@ nb::object Info(const PyTrainer& self) {
   dict["n_epochs_done"] = info.n_epochs_done;
   dict["is_finished"] = info.is_finished != 0;
   dict["fitted_on_all"] = info.fitted_on_all != 0;
+  dict["optimizer"] = OptimizerName(info.optimizer);
   dict["learning_rate"] = info.learning_rate;
   dict["temperature"] = info.temperature;
   dict["device"] = StringOf(info.device);

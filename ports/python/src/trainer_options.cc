@@ -5,6 +5,10 @@
 namespace topwork_python {
 namespace {
 
+// By the numbers of tw_optimizer.
+const std::vector<std::string> kOptimizers = {"sgd",   "adam",    "adamw", "lbfgs",
+                                              "ridge", "imprint", "auto",  "knn"};
+
 // One option: its name, and what writes a Python value to it.
 struct Field {
   const char* name;
@@ -93,8 +97,7 @@ std::vector<Field> HeadFields(tw_trainer_options& o, std::list<std::string>* tex
 }
 
 std::vector<Field> StepFields(tw_trainer_options& o) {
-  return {Choice("optimizer.kind", &o.optimizer.kind,
-                 {"sgd", "adam", "adamw", "lbfgs", "ridge", "imprint", "auto", "knn"}),
+  return {Choice("optimizer.kind", &o.optimizer.kind, kOptimizers),
           Number("optimizer.learning_rate", &o.optimizer.learning_rate),
           Number("optimizer.momentum", &o.optimizer.momentum),
           Number("optimizer.nesterov", &o.optimizer.nesterov),
@@ -111,6 +114,10 @@ std::vector<Field> StepFields(tw_trainer_options& o) {
 }
 
 }  // namespace
+
+std::string OptimizerName(tw_optimizer optimizer) {
+  return kOptimizers.at(static_cast<size_t>(optimizer));
+}
 
 TrainerOptions::TrainerOptions() { Check(tw_trainer_options_init(&options, sizeof(options))); }
 

@@ -8,6 +8,9 @@
 
 namespace topwork_python {
 
+// Its word among the options.
+std::string OptimizerName(tw_optimizer optimizer);
+
 struct TrainerOptions {
   TrainerOptions();
   TrainerOptions(const TrainerOptions&) = delete;

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ class Shape(NamedTuple):
     n_projected: int = 0
     n_hidden: int = 0
 
-    def optimizer(self, optimizer: str) -> str:
+    def optimizer(self, optimizer: Optional[str]) -> Optional[str]:
         """"auto" chooses among heads of one layer; more than that takes steps."""
-        return "adam" if optimizer == "auto" and self.n_layers + self.n_hidden > 1 else optimizer
+        return "adam" if optimizer in (None, "auto") and self.n_layers + self.n_hidden > 1 else optimizer
 
 
 def choose(trainer: Trainer, X: Any, y: Any, groups: Any) -> tuple[Shape, list[dict[str, Any]]]:
@@ -79,7 +79,7 @@ def is_better(before: NDArray[Any], now: NDArray[Any]) -> bool:
 
 def _may_add(trainer: Trainer) -> bool:
     given = trainer.options or {}
-    return trainer.optimizer == "auto" and not (trainer.n_hidden or trainer.append or given.get("head.n_projected"))
+    return trainer.optimizer in (None, "auto") and not (trainer.n_hidden or trainer.append or given.get("head.n_projected"))
 
 
 def _with(trainer: Trainer, shape: Shape, cache: pathlib.Path | None) -> Trainer:

@@ -1,6 +1,7 @@
 """Re-trains a model's last layer: an estimator as scikit-learn's are."""
 from __future__ import annotations
 
+import inspect
 import os
 from typing import Any, Callable, Optional, Sequence, Union
 
@@ -31,7 +32,8 @@ class Trainer(BaseEstimator):
         "mse" or "huber" (y is [n] or [n, n_outputs] of numbers).
     optimizer : "auto" (tries several heads, takes what does best on examples left out), "sgd", "adam", "adamw",
         "lbfgs", "ridge", "imprint", "knn" (stores examples and compares: for identities of few pictures; the options
-        "head.n_neighbours" and "head.max_rows" belong to it).
+        "head.n_neighbours" and "head.max_rows" belong to it). None: "auto", or "adam" where an option of steps is given
+        (n_epochs, learning_rate, n_hidden, ...; "auto" takes none and refuses them). info["optimizer"] tells which.
     n_epochs, batch_size, learning_rate (0: chosen), weight_decay : of the steps.
     n_layers : layers with weights that are trained, counted from the last. "auto": as many (4 at most) as get
         clearly more of the examples left out right, or with the optimizer "auto" a random projection or hidden layer in
@@ -62,7 +64,7 @@ class Trainer(BaseEstimator):
     Ctrl-C ends what is going on. Raises topwork.Error and its subclasses with the library's sentence.
     """
 
-    def __init__(self, model: ModelLike = None, *, loss: str = "softmax", optimizer: str = "auto", n_epochs: int = 20,
+    def __init__(self, model: ModelLike = None, *, loss: str = "softmax", optimizer: Optional[str] = None, n_epochs: int = 20,
                  batch_size: int = 32, learning_rate: float = 0.0, weight_decay: float = 0.0,
                  n_layers: Union[int, str] = 1,
                  n_hidden: int = 0, append: bool = False, balance: str = "none", validation_fraction: float = 0.2,
@@ -197,7 +199,7 @@ class Trainer(BaseEstimator):
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the trainer has and holds: n_examples, n_validation, learning_rate, device, memory_bytes, parameters
+        """What the trainer has and holds: n_examples, n_validation, optimizer, learning_rate, device, memory_bytes, parameters
         (name, shape), candidates (name, accuracy, loss, seconds, is_chosen) and more."""
         return self._fitted().info()
 
@@ -242,7 +244,12 @@ class Trainer(BaseEstimator):
         model = self._opened(X, n_outputs)
         self._scale = self.input_scale or model.input_scale
         names = [] if classes is None else [str(name) for name in classes]
-        self._core = _core.Trainer.create(model, self._options(n_outputs), names)
+        options = self._options(n_outputs)
+        core = _core.Trainer.create(model, options, names)
+        if self.optimizer == options["optimizer.kind"] == "auto" != core.info()["optimizer"]:
+            raise ValueError(f'optimizer "auto" takes no steps, which {self._given_steps()} asks for: leave optimizer out, '
+                             f'or name {core.info()["optimizer"]!r}')
+        self._core = core
         self._infos = [self._core.input(i) for i in range(self._core.info()["n_inputs"])]
         if not isinstance(X, tuple):
             self.n_features_in_ = int(np.prod(X.shape[1:] if isinstance(X, np.ndarray) else self._infos[0].shape))
@@ -260,7 +267,7 @@ class Trainer(BaseEstimator):
         optimizer = shape.optimizer(self.optimizer) if self.n_layers == "auto" else self.optimizer
         options: dict[str, Any] = {
             "n_classes": n_outputs, "n_epochs": self.n_epochs, "batch_size": self.batch_size, "seed": self.seed,
-            "loss.kind": self.loss, "loss.balance_classes": self.balance, "optimizer.kind": optimizer,
+            "loss.kind": self.loss, "loss.balance_classes": self.balance, "optimizer.kind": optimizer or "auto",
             "optimizer.learning_rate": self.learning_rate, "optimizer.weight_decay": self.weight_decay,
             "head.n_layers": self.n_layers_, "head.n_hidden": self.n_hidden_, "head.append": int(self.append),
             "head.n_projected": self.n_projected_,
@@ -275,6 +282,14 @@ class Trainer(BaseEstimator):
             options["input_scale.std"] = [float(value) for value in self.input_scale[1]]
         options.update(self.options or {})
         return options
+
+    def _given_steps(self) -> str:
+        """The first parameter that only optimizers which take steps have, as it was given."""
+        parameters = inspect.signature(type(self)).parameters
+        for name in ("n_epochs", "batch_size", "learning_rate", "weight_decay", "n_layers", "n_hidden", "options", "balance"):
+            if getattr(self, name) not in (parameters[name].default, {}, "weights"):
+                return f"{name}={getattr(self, name)!r}"
+        return f"device={self.device!r}"
 
     def _grow(self, classes: Optional[NDArray[Any]]) -> None:
         """Adds classes that the trainer does not have yet."""

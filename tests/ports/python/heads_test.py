@@ -36,7 +36,7 @@ def test_a_head_fitted_on_features_goes_into_the_model(n_hidden):
     pictures = RANDOM.random((40, 8, 8, 1)).astype(np.float32)
     rows = features(pictures)
     labels = np.array(["a", "b", "c"])[np.arange(40) % 3]
-    trainer = topwork.Trainer(n_hidden=n_hidden, n_epochs=3, optimizer="adam" if n_hidden else "auto").fit(rows, labels)
+    trainer = topwork.Trainer(n_hidden=n_hidden, n_epochs=3).fit(rows, labels)
     made = topwork.with_head(model, trainer.get_parameters(), trainer.classes_)
     session = topwork.Session(made)
     answers = np.concatenate([session.run(picture[None])[0] for picture in pictures])

@@ -132,7 +132,7 @@ def test_refusals(tmp_path, recordings):
 
 def test_recorded_speech(tmp_path):
     """Two spoken words among noise and silence, at loudnesses and places that were not taught, stored at another rate than the
-    model's."""
+    model's. A word is probable where it is spoken, and nowhere else."""
     if not SPEECH.exists():
         pytest.skip("shared/models has no recordings (TOPWORK_SHARED)")
     random, sound = np.random.default_rng(4), {}
@@ -154,11 +154,13 @@ def test_recorded_speech(tmp_path):
     said = train(tmp_path, data)
     assert "48 files, 48 windows, 2 classes, 12 features" in said
     assert float(said.split("mean average precision ")[1].split(",")[0]) > .95
+    assert float(said.split("all classes right ")[1].split("%")[0]) > 90
     session = topwork.Session(tmp_path / "new.tflite")
     scores = {name: np.array([session.run(heard(name)[None])[0][0] for _ in range(20)]) for name in sound}
     for i, word in enumerate(["no", "yes"]):
         others = np.concatenate([scores[name][:, i] for name in sound if name != word])
         assert (scores[word][:, i] > others.max()).mean() >= .9, (word, scores)
+        assert np.median(scores[word][:, i]) > 2 and np.median(others) < -2, (word, scores)
 
 
 @pytest.mark.parametrize("mode", ["repeat", "mean", "smote"])

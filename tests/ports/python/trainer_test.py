@@ -121,15 +121,31 @@ def test_automatic_depth_says_what_it_needs():
         topwork.Trainer(DIGITS, n_layers="deep").fit(images, labels)
 
 
-@pytest.mark.parametrize("optimizer", ["auto", "adam", "sgd", "lbfgs", "ridge", "imprint"])
+@pytest.mark.parametrize("optimizer", [None, "adam", "sgd", "lbfgs", "ridge", "imprint"])
 def test_heads_without_a_backbone(optimizer):
     X, y = blobs()
     trainer = topwork.Trainer(optimizer=optimizer, n_epochs=30).fit(X, y)
     test, truth = blobs(seed=2)
     assert trainer.score(test, truth) > 0.9
-    assert len(trainer.history_) == (30 if optimizer in ("adam", "sgd") else len(trainer.history_))
+    assert len(trainer.history_) == (30 if optimizer in (None, "adam", "sgd") else len(trainer.history_))
+    assert trainer.info["optimizer"] == (optimizer or "adam")
     again = topwork.Trainer(optimizer=optimizer, n_epochs=30, n_threads=1).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(test), trainer.predict_proba(test))
+
+
+@pytest.mark.parametrize("given", [{"n_epochs": 50}, {"batch_size": 8}, {"n_hidden": 4}, {"options": {"loss.focal_gamma": 2.0}},
+                                   {"learning_rate": 0.1, "balance": "weights"}, {"balance": "repeat"}])
+def test_the_automatic_head_takes_no_steps(given):
+    """With an option of steps the default is Adam, and says so; who names "auto" hears that they exclude each other."""
+    X, y = blobs()
+    if "options" in given:
+        y = np.stack([y == 0, y != 2], axis=1)
+    loss = "sigmoid" if "options" in given else "softmax"
+    name = next(iter(given))
+    with pytest.raises(ValueError, match=f'"auto" takes no steps, which {name}=.*: leave optimizer out, or name .adam'):
+        topwork.Trainer(loss=loss, optimizer="auto", **given).fit(X, y)
+    assert topwork.Trainer(loss=loss, **given).fit(X, y).info["optimizer"] == "adam"
+    assert topwork.Trainer(loss=loss, optimizer="auto").fit(X, y).info["optimizer"] == "auto"
 
 
 def test_regression_is_least_squares():
@@ -153,6 +169,31 @@ def test_several_classes_an_example():
     targets = np.stack([y == 0, y != 2], axis=1).astype(int)
     trainer = topwork.Trainer(loss="sigmoid").fit(X, targets)
     assert trainer.predict(X).shape == (90, 2) and trainer.score(X, targets) > 0.9
+
+
+def drawn_targets(n, seed):
+    """Features, and classes of which each is there with its own probability: half, one in ten and one in thirty of the
+    examples have it."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, 20)).astype(np.float32)
+    weights = np.random.default_rng(0).normal(size=(20, 3)) * [1.0, 0.5, 0.7]
+    return X, (generator.random((n, 3)) < 1 / (1 + np.exp(-X @ weights - [0, -2.8, -5]))).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_probabilities_of_several_classes_are_right(seed):
+    """Of new examples: their mean is the share that has the class, also of rare ones, and they lose less than those of the
+    shares alone, and no more than scikit-learn's."""
+    linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
+    X, Y = drawn_targets(300, seed)
+    new, truth = drawn_targets(20000, seed + 10)
+    ours = topwork.Trainer(loss="sigmoid", validation_fraction=0.0).fit(X, Y).predict_proba(new)
+    theirs = np.stack([linear.LogisticRegression().fit(X, column).predict_proba(new)[:, 1] for column in Y.T], axis=1)
+    shares = np.broadcast_to(Y.mean(axis=0), truth.shape)
+    lost = [-np.log(np.where(truth > 0, p, 1 - p)).mean(axis=0) for p in (ours, theirs, shares)]
+    error = np.sqrt(Y.mean(axis=0) * (1 - Y.mean(axis=0)) / len(Y))  # of a share among those that teach
+    assert (np.abs(ours.mean(axis=0) - truth.mean(axis=0)) < 3 * error).all()
+    assert (lost[0] < lost[2]).all() and lost[0].mean() < lost[1].mean()
 
 
 def test_partial_fit_adds_examples_and_classes():

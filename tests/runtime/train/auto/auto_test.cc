@@ -1,7 +1,9 @@
 // The automatic head: what it chooses, when it is solved anew, and what it stands for.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdio>
 
+#include "runtime/train/random.h"
 #include "tests/runtime/train/trainer_data.h"
 #include "tests/support/temp_folder.h"
 
@@ -154,6 +156,44 @@ TEST_CASE("auto: regression and several classes an example", "[train]") {
     const auto judged = trainer->judge().Evaluate(ExampleSet::kValidation);
     REQUIRE(judged.status().ToString() == "OK");
     CHECK(judged->loss < (loss == Loss::kSigmoidCrossEntropy ? 0.2 : 0.1));
+  }
+}
+
+// A class that a third of the examples have, and one in ten at random, which nothing tells.
+TEST_CASE("auto: mean left-out probabilities are the shares of the classes", "[train]") {
+  const int n = 120;
+  const TrainerData data = Images(n, 3);
+  TrainerOptions options = Options();
+  options.n_classes = 2;
+  options.loss.loss = Loss::kSigmoidCrossEntropy;
+  Random random(3);
+  std::vector<float> targets;
+  for (int32_t y : data.y) {
+    targets.push_back(y == 0 ? 1.0f : 0.0f);
+    targets.push_back(random.Below(10) == 0 ? 1.0f : 0.0f);
+  }
+  const auto trainer = NewTrainer(options);
+  REQUIRE(trainer
+              ->AddExamples(Examples::FromArray(data.x.data(), test::kImageFloats * sizeof(float),
+                                                targets.data(), 2, n))
+              .ToString() == "OK");
+  REQUIRE(trainer->Train().ToString() == "OK");
+  const Result<LooScores> left_out = trainer->LeaveOneOut();
+  REQUIRE(left_out.status().ToString() == "OK");
+  for (size_t c = 0; c < 2; ++c) {
+    double sum = 0.0, loss = 0.0, n_have = 0.0;
+    for (size_t b = 0; b < static_cast<size_t>(n); ++b) {
+      const bool has = targets[2 * b + c] > 0.0f;
+      const double p = 1.0 / (1.0 + std::exp(-static_cast<double>(left_out->scores[2 * b + c])));
+      sum += p;
+      loss -= std::log(has ? p : 1.0 - p);
+      n_have += has ? 1.0 : 0.0;
+    }
+    const double share = n_have / n;
+    const double of_share = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
+    INFO("class " << c << ": share " << share << ", mean " << sum / n << ", loss " << loss / n);
+    CHECK(std::fabs(sum / n - share) < 2.0 * std::sqrt(share * (1.0 - share) / n));
+    CHECK(loss / n < (c == 0 ? 0.3 * of_share : 1.1 * of_share));
   }
 }
 
