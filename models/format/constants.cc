@@ -116,19 +116,34 @@ const Value* ConstantBehind(const Graph& graph, int v) {
   return ValueOf(graph, v).data == nullptr ? nullptr : &ValueOf(graph, v);
 }
 
-Status ReadFloats(const Graph& graph, int v, std::vector<float>* out) {
+namespace {
+
+// The first n elements of a constant; its shape may have more.
+Status ReadFirst(const Value& constant, int64_t n, float* out) {
+  TensorView view;
+  view.dtype = constant.dtype;
+  view.shape = constant.shape;
+  view.quantization = constant.quantization.get();
+  const Status converted = ConvertToFloats(view, constant.data, n, out);
+  return converted.ok() ? converted : converted.WithPrefix("'" + constant.name + "': ");
+}
+
+}  // namespace
+
+Result<int64_t> CountFloats(const Graph& graph, int v) {
   const Value* constant = ConstantBehind(graph, v);
   if (constant == nullptr) {
     return Unsupported("'{}' is computed while running, not a constant", ValueOf(graph, v).name);
   }
-  TensorView view;
-  view.dtype = constant->dtype;
-  view.shape = constant->shape;
-  view.quantization = constant->quantization.get();
-  const int64_t n = constant->shape.NumElements();
+  float nothing = 0.0f;
+  TW_RETURN_IF_ERROR(ReadFirst(*constant, 0, &nothing));
+  return constant->shape.NumElements();
+}
+
+Status ReadFloats(const Graph& graph, int v, std::vector<float>* out) {
+  TW_ASSIGN_OR_RETURN(const int64_t n, CountFloats(graph, v));
   out->resize(static_cast<size_t>(n));
-  const Status converted = ConvertToFloats(view, constant->data, n, out->data());
-  return converted.ok() ? converted : converted.WithPrefix("'" + constant->name + "': ");
+  return ReadFirst(*ConstantBehind(graph, v), n, out->data());
 }
 
 Status ReadInts(const Graph& graph, int v, std::vector<int32_t>* out) {

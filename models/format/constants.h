@@ -23,6 +23,8 @@ const Value* ConstantBehind(const Graph& graph, int value);
 // tensor or per channel), directly or through the operators of ConstantBehind; what QUANTIZE would
 // round is not rounded. UNSUPPORTED for what is not constant.
 Status ReadFloats(const Graph& graph, int value, std::vector<float>* out);
+// How many ReadFloats would read, or its error; nothing is read.
+Result<int64_t> CountFloats(const Graph& graph, int value);
 
 // An int32 or int64 constant.
 Status ReadInts(const Graph& graph, int value, std::vector<int32_t>* out);

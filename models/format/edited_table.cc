@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "models/format/model.h"
+
 namespace topwork {
 namespace {
 
@@ -137,7 +139,7 @@ void EditedTable::ClearUnion(int vt) {
 // Writes tables from the leaves up, as a FlatBuffer wants it.
 class EditedTable::Writer {
  public:
-  explicit Writer(size_t capacity) : builder_(capacity) {}
+  Writer(size_t capacity, const Model* source) : builder_(capacity), source_(source) {}
 
   uoffset_t Write(const EditedTable& table) {
     const Span<const TableField> fields = FieldsOf(table.layout_);
@@ -160,10 +162,13 @@ class EditedTable::Writer {
     return WriteTable(values);
   }
 
-  std::vector<uint8_t> Finish(uoffset_t root, const char* identifier) {
+  std::vector<uint8_t> Finish(uoffset_t root, const char* identifier, size_t capacity) {
     builder_.Finish(Offset<flatbuffers::Table>(root), identifier);
     const uint8_t* begin = builder_.GetBufferPointer();
-    return std::vector<uint8_t>(begin, begin + builder_.GetSize());
+    std::vector<uint8_t> out;
+    out.reserve(std::max<size_t>(capacity, builder_.GetSize()));
+    out.assign(begin, begin + builder_.GetSize());
+    return out;
   }
 
  private:
@@ -198,8 +203,13 @@ class EditedTable::Writer {
 
   uoffset_t WriteBytes(Span<const uint8_t> bytes, TableField field) {
     if (bytes.empty()) return 0;
-    const size_t n = bytes.size();
-    const uint8_t* data = bytes.data();
+    const uoffset_t offset = CopyBytes(bytes.size(), bytes.data(), field);
+    if (field.kind == FieldKind::kBlob && source_ != nullptr)
+      source_->Forget(bytes.data(), bytes.size());
+    return offset;
+  }
+
+  uoffset_t CopyBytes(size_t n, const uint8_t* data, TableField field) {
     if (field.kind == FieldKind::kText) {
       return builder_.CreateString(reinterpret_cast<const char*>(data), n).o;
     }
@@ -245,11 +255,13 @@ class EditedTable::Writer {
   }
 
   flatbuffers::FlatBufferBuilder builder_;
+  const Model* const source_;
 };
 
-std::vector<uint8_t> EditedTable::WriteFile(const char* identifier, size_t capacity) const {
-  Writer writer(capacity);
-  return writer.Finish(writer.Write(*this), identifier);
+std::vector<uint8_t> EditedTable::WriteFile(const char* identifier, size_t capacity,
+                                            const Model* source) const {
+  Writer writer(capacity, source);
+  return writer.Finish(writer.Write(*this), identifier, capacity);
 }
 
 }  // namespace topwork

@@ -15,6 +15,8 @@
 
 namespace topwork {
 
+class Model;
+
 class EditedTable {
  public:
   // `source`: a verified table of that layout; null for a new table.
@@ -66,8 +68,10 @@ class EditedTable {
   TableLayout UnionKind(int vt) const;
   void ClearUnion(int vt);
 
-  // The table as the root of a file; `capacity` is about how many bytes it will have.
-  std::vector<uint8_t> WriteFile(const char* identifier, size_t capacity) const;
+  // The table as the root of a file; `capacity` is about how many bytes it will have, with what the
+  // caller appends. Constants of `source` that are in the file leave memory, see Model::Forget.
+  std::vector<uint8_t> WriteFile(const char* identifier, size_t capacity,
+                                 const Model* source = nullptr) const;
 
  private:
   class Writer;

@@ -133,6 +133,16 @@ Result<std::shared_ptr<const Model>> Model::OpenMemory(const void* data, size_t 
   return std::shared_ptr<const Model>(model);
 }
 
+Result<std::shared_ptr<const Model>> Model::OpenOwned(std::vector<uint8_t> bytes) {
+  TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                      OpenMemory(bytes.data(), bytes.size(), false));
+  // Moving a vector leaves its elements where they are.
+  if (model->bytes().data() == bytes.data()) {
+    std::const_pointer_cast<Model>(model)->owned_ = std::move(bytes);
+  }
+  return model;
+}
+
 Result<std::shared_ptr<const Model>> Model::OpenFd(int fd, int64_t offset, int64_t length) {
   const std::string shown = StrFormat("model in descriptor {} at offset {}: ", fd, offset);
   port::MappedFile mapping;

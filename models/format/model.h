@@ -38,6 +38,8 @@ class Model {
   // From bytes. copy = false: the caller keeps them alive and unchanged as long as the model lives.
   // Bytes that are not aligned to 16 are copied all the same.
   static Result<std::shared_ptr<const Model>> OpenMemory(const void* data, size_t size, bool copy);
+  // Keeps `bytes`.
+  static Result<std::shared_ptr<const Model>> OpenOwned(std::vector<uint8_t> bytes);
   // From an open descriptor: `length` bytes from `offset` (−1: to the end). The descriptor may be
   // closed afterwards.
   static Result<std::shared_ptr<const Model>> OpenFd(int fd, int64_t offset, int64_t length);
@@ -81,6 +83,7 @@ class Model {
 
   Span<const uint8_t> bytes_;
   Buffer copy_;
+  std::vector<uint8_t> owned_;
   void* mapping_ = nullptr;  // port::MappedFile*, owned
   std::string description_;
   uint32_t schema_version_ = 0;

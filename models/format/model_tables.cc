@@ -104,7 +104,7 @@ bool EditedTensor::is_variable() const {
 
 bool EditedTensor::is_sparse() const { return table.Has(TensorVt::VT_SPARSITY); }
 
-ModelTables::ModelTables(const Model& model) {
+ModelTables::ModelTables(const Model& model) : source_(model) {
   using M = schema::Model;
   root_ = schema::GetModel(model.bytes().data());
   model_ = EditedTable(kModel, root_);

@@ -130,6 +130,7 @@ class ModelTables {
   void CompactBuffers();
   void FinishTables();
 
+  const Model& source_;
   const schema::Model* root_ = nullptr;
   EditedTable model_{kModel};
   std::vector<EditedTable> codes_, metadata_;

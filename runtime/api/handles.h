@@ -146,7 +146,7 @@ Status CheckReserved(const char* name, const T& part) {
 }
 
 // Makes the handle of a model that was written to memory.
-tw_status GiveModel(const Result<std::vector<uint8_t>>& bytes, tw_model** out_model);
+tw_status GiveModel(Result<std::vector<uint8_t>> bytes, tw_model** out_model);
 tw_status GiveModel(const Result<std::shared_ptr<const Model>>& opened, tw_model** out_model);
 
 // NOT_FOUND lists the signatures.

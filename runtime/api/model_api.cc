@@ -55,9 +55,9 @@ tw_status GiveModel(const Result<std::shared_ptr<const Model>>& opened, tw_model
   return TW_STATUS_OK;
 }
 
-tw_status GiveModel(const Result<std::vector<uint8_t>>& bytes, tw_model** out_model) {
+tw_status GiveModel(Result<std::vector<uint8_t>> bytes, tw_model** out_model) {
   if (!bytes.ok()) return Report(bytes.status());
-  return GiveModel(Model::OpenMemory(bytes->data(), bytes->size(), true), out_model);
+  return GiveModel(Model::OpenOwned(std::move(bytes.value())), out_model);
 }
 
 }  // namespace api

@@ -65,7 +65,7 @@ static void WriteHead(const Graph& graph, const Head& head, JsonWriter* json) {
 
 Status DescribeHead(const Graph& graph, int output, tw_head_info* info) {
 #ifdef TW_HAVE_TRAIN
-  TW_ASSIGN_OR_RETURN(const Head head, FindHead(graph, output));
+  TW_ASSIGN_OR_RETURN(const Head head, FindHead(graph, output, false, false));
   *info = HeadInfo(graph, head);
   return Status::Ok();
 #else
@@ -83,7 +83,7 @@ void WriteHeadJson(const Graph& graph, const Result<int>& output, JsonWriter* js
   } else if (!output.ok()) {
     reason = output.status().message();
   } else {
-    const Result<Head> head = FindHead(graph, output.value());
+    const Result<Head> head = FindHead(graph, output.value(), false, false);
     if (head.ok()) {
       WriteHead(graph, head.value(), json);
     } else {

@@ -30,7 +30,7 @@ tw_status tw_model_prune(const tw_model* model, const tw_prune_options* options,
     TW_REPORT_IF_ERROR(topwork::api::ReadStruct("tw_prune_options", options, &in));
   }
   PruneReport pruned;
-  const auto bytes = topwork::PruneModel(*model->model, ConvertOptions(in), &pruned);
+  auto bytes = topwork::PruneModel(*model->model, ConvertOptions(in), &pruned);
   if (bytes.ok() && report != nullptr) {
     tw_prune_report result = {};
     result.n_layers = pruned.n_layers;
@@ -39,5 +39,5 @@ tw_status tw_model_prune(const tw_model* model, const tw_prune_options* options,
     result.n_zeros = pruned.n_zeros;
     TW_REPORT_IF_ERROR(topwork::api::WriteStruct("tw_prune_report", result, report));
   }
-  return topwork::api::GiveModel(bytes, out_model);
+  return topwork::api::GiveModel(std::move(bytes), out_model);
 }

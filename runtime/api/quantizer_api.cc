@@ -86,7 +86,7 @@ tw_status tw_quantizer_export(tw_quantizer* quantizer, tw_model** out_model,
                               tw_quantize_report* report) {
   TW_REQUIRE(quantizer);
   TW_REQUIRE(out_model);
-  const auto bytes = quantizer->quantizer->Export();
+  auto bytes = quantizer->quantizer->Export();
   if (bytes.ok() && report != nullptr) {
     const topwork::QuantizeReport& from = quantizer->quantizer->report();
     quantizer->float_operators.clear();
@@ -101,5 +101,5 @@ tw_status tw_quantizer_export(tw_quantizer* quantizer, tw_model** out_model,
     result.float_operators = quantizer->float_operators.data();
     TW_REPORT_IF_ERROR(topwork::api::WriteStruct("tw_quantize_report", result, report));
   }
-  return topwork::api::GiveModel(bytes, out_model);
+  return topwork::api::GiveModel(std::move(bytes), out_model);
 }

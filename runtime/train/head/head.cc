@@ -19,7 +19,7 @@ constexpr char kWhatIsAHead[] =
 
 class HeadFinder {
  public:
-  explicit HeadFinder(const Graph& graph) : graph_(graph) {}
+  HeadFinder(const Graph& graph, bool weights) : graph_(graph), reads_weights_(weights) {}
 
   Result<Head> Find(int output) {
     head_.output = output;
@@ -66,6 +66,7 @@ class HeadFinder {
   Status ReadParameters();
 
   const Graph& graph_;
+  const bool reads_weights_;
   Head head_;
   LayerWeights weights_;
   bool pooled_ = false;
@@ -332,7 +333,8 @@ Status HeadFinder::CheckTail() {
 }
 
 Status HeadFinder::ReadParameters() {
-  const Status read = ReadShippedHead(graph_, head_, &head_.shipped_weights, &head_.shipped_bias);
+  const Status read = ReadShippedHead(
+      graph_, head_, reads_weights_ ? &head_.shipped_weights : nullptr, &head_.shipped_bias);
   return read.ok() ? read : read.WithPrefix("the parameters of " + Where(op()) + ": ");
 }
 
@@ -355,9 +357,10 @@ Result<bool> AveragesWholeMap(const Graph& graph, const Op& op) {
 Status ReadShippedHead(const Graph& graph, const Head& head, std::vector<float>* weights,
                        std::vector<float>* bias) {
   const size_t n = static_cast<size_t>(head.n_classes), dim = static_cast<size_t>(head.dim);
-  TW_RETURN_IF_ERROR(ReadFloats(graph, head.weights, weights));
-  bool fits = weights->size() == n * dim;
-  if (fits && head.transposed) {
+  TW_ASSIGN_OR_RETURN(const int64_t count, CountFloats(graph, head.weights));
+  bool fits = static_cast<size_t>(count) == n * dim;
+  if (weights != nullptr) TW_RETURN_IF_ERROR(ReadFloats(graph, head.weights, weights));
+  if (weights != nullptr && fits && head.transposed) {
     const std::vector<float> columns = *weights;
     for (size_t i = 0; i < n * dim; ++i) (*weights)[i] = columns[i % dim * n + i / dim];
   }
@@ -373,13 +376,13 @@ Status ReadShippedHead(const Graph& graph, const Head& head, std::vector<float>*
   return Status::Ok();
 }
 
-Result<Head> FindHead(const Graph& graph, int output, bool append) {
+Result<Head> FindHead(const Graph& graph, int output, bool append, bool weights) {
   if (output < 0 || static_cast<size_t>(output) >= graph.outputs.size()) {
     return InvalidArgument("output #{} does not exist, the model has {}", output,
                            graph.outputs.size());
   }
   if (append) return HeadAfter(graph, output);
-  Result<Head> head = HeadFinder(graph).Find(output);
+  Result<Head> head = HeadFinder(graph, weights).Find(output);
   if (head.ok() || head.status().code() != StatusCode::kUnsupported) return head;
   if (EndsInFeature(graph, output)) return HeadAfter(graph, output);
   return head;

@@ -52,10 +52,10 @@ struct Head {
 // The head of output number `output` of the graph. A new head is to be added where the model ends
 // in a feature (pooling or L2_NORMALIZATION of a whole example), or wherever `append` asks for it.
 // UNSUPPORTED says what was found when the tail has another shape. Reads constants during the call
-// only.
-Result<Head> FindHead(const Graph& graph, int output, bool append = false);
+// only; without `weights` those are checked, but not read: they may be larger than all else.
+Result<Head> FindHead(const Graph& graph, int output, bool append = false, bool weights = true);
 
-// The weights [C, D] and biases [C] that the model was shipped with.
+// The weights [C, D] (null: they are only checked) and biases [C] that the model was shipped with.
 Status ReadShippedHead(const Graph& graph, const Head& head, std::vector<float>* weights,
                        std::vector<float>* bias);
 

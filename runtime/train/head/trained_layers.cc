@@ -16,9 +16,8 @@ Result<TrainedLayers> TrainedLayers::Find(std::shared_ptr<const Model> model,
   const Graph& graph = model->main();
   layers.model_ = std::move(model);
   layers.added_ = AddedBy(options);
-  TW_ASSIGN_OR_RETURN(layers.head_, FindHead(graph, options.output, options.append_head));
-  // Often larger than all that is trained; read again where it is asked for.
-  layers.head_.shipped_weights = std::vector<float>();
+  // The weights are read where they are asked for.
+  TW_ASSIGN_OR_RETURN(layers.head_, FindHead(graph, options.output, options.append_head, false));
   layers.head_.shipped_bias = std::vector<float>();
   if (layers.added_.n_units > 0 && layers.head_.n_positions > 1) {
     return Unsupported(

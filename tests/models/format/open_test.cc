@@ -85,6 +85,17 @@ TEST_CASE("open: what is forgotten leaves memory some MB at a time, and can be r
   CHECK(after_rest <= all - 2800);
 }
 
+TEST_CASE("open: a model keeps the bytes that it is given, where they lie", "[format]") {
+  Bytes bytes = ImageModel();
+  const uint8_t* const data = bytes.data();
+  const bool is_aligned = reinterpret_cast<uintptr_t>(data) % 16 == 0;
+  const auto opened = Model::OpenOwned(std::move(bytes));
+  REQUIRE(opened.status().ToString() == "OK");
+  CheckImageModel(**opened);
+  CHECK(((*opened)->bytes().data() == data) == is_aligned);
+  CHECK(Model::OpenOwned(Bytes{1, 2, 3}).status().code() == StatusCode::kInvalidModel);
+}
+
 TEST_CASE("open: everything in a model is read", "[format]") {
   const Bytes bytes = ImageModel();
   const auto opened = Model::OpenMemory(bytes.data(), bytes.size(), true);

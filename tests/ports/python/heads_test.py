@@ -84,6 +84,31 @@ def test_head_model_refuses_what_does_not_fit():
         topwork.head_model(np.zeros((2, 8)), np.zeros(2), shape=(2, 4))
 
 
+def resident_kb(path):
+    """Of a mapped file."""
+    found = 0
+    with open("/proc/self/smaps", encoding="utf-8") as maps:
+        for line in maps:
+            if str(path) in line:
+                found += next(int(part.split()[1]) for part in maps if part.startswith("Rss:"))
+    return found
+
+
+def test_a_large_file_is_not_held_twice():
+    """What the new model has of a mapped one leaves memory there as it is copied."""
+    path = ZOO / "efficientnet_lite0_fp16.tflite"
+    model = topwork.Model.open(path)
+    whole = topwork._core.file_of(model)
+    assert whole.any() and np.count_nonzero(whole) > 0
+    before = resident_kb(path)
+    if before < len(whole) // 1024:
+        pytest.skip("/proc/self/smaps does not tell what is in memory")
+    rows = np.zeros((2, model.head()["n_features"]), np.float32)
+    made = topwork.with_head(model, {"head/weights": rows, "head/bias": np.zeros(2, np.float32)}, ["a", "b"])
+    assert len(bytes(made)) > len(whole) / 2
+    assert resident_kb(path) < before / 2
+
+
 def test_weights_of_other_programs():
     """A logistic regression of scikit-learn inside a model."""
     linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")

@@ -51,6 +51,11 @@ TEST_CASE("head: found in every kind of classifier", "[train]") {
     const bool conv = tail >= Tail::kConvReshape;
     CHECK(code == (conv ? OpCode::kConv2d : OpCode::kFullyConnected));
     CHECK((head->bias < 0) == (tail == Tail::kDenseNoBias));
+    const auto checked = FindHead(model->main(), 0, false, false);
+    REQUIRE(checked.status().ToString() == "OK");
+    CHECK(checked->op == head->op);
+    CHECK(checked->shipped_weights.empty());
+    CHECK(checked->shipped_bias == head->shipped_bias);
   }
 }
 
