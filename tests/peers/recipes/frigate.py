@@ -1,13 +1,15 @@
 """frigate.py beside Frigate's own training in Keras, folder in and uint8 model out: pictures of the test named rightly, peak
-memory of each process, seconds of processors (both sides take turns; the minimum counts) and of the clock.
+memory of each process, seconds of processors (both sides take turns; the minimum counts) and of the clock (worthless on a
+busy machine).
 
-  python frigate.py KERAS_PYTHON [--seeds N] [--rows FILE]
+  python frigate.py KERAS_PYTHON [--seeds N] [--folder FOLDER] [--rows FILE]
 
 The Keras side is written from Frigate's description: MobileNetV2 of width 0.35 over 224 x 224, frozen, mean over the map,
 dense 128 with ReLU, dropout 0.3, softmax; Adam at 1e-3, batches of 16, 50 epochs with the network in each; int8 with uint8 at
 both ends, calibrated on the pictures. Its weights are random here, as none can be had offline, with the statistics of
 normalization taken from the pictures; the other side gets the same network as .tflite, and once more without AVX
-(TOPWORK_ISA=baseline), where TensorFlow does not start. Pictures: faces and other things of
+(TOPWORK_ISA=baseline), where TensorFlow does not start. All networks are made before anything is measured, in FOLDER, where
+those of an earlier call are taken as they are. Pictures: faces and other things of
 models/zoo, 140 to teach and 60 to judge. KERAS_PYTHON has tensorflow and Pillow; run this by the Python that topwork is
 installed in.
 """
@@ -120,10 +122,32 @@ def accuracy(path):
     return 100 * right / len(y)
 
 
+def compared(options, root):
+    """For each side what each seed gave: % named rightly, peak MB, processor seconds, seconds."""
+    keras = [options.keras, "-B", __file__, options.keras, "--part"]
+    folders = [root / str(seed) for seed in range(1, options.seeds + 1)]
+    for folder in folders:
+        if not (folder / "base.tflite").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            subprocess.run([*keras, "base", folder.name, str(folder)], check=True, stdout=subprocess.DEVNULL)
+    found = {"topwork": [], "without AVX": [], "keras": []}
+    for folder in folders:
+        recipe = [sys.executable, "-B", str(ROOT / "ports/python/recipes/frigate.py"), "--data", str(FACES / "train"),
+                  "--model", str(folder / "base.tflite"), "--output", str(folder), "--mean", "127.5", "--std", "127.5"]
+        for side, command, made in (("topwork", recipe, "model.tflite"), ("without AVX", recipe, "model.tflite"),
+                                    ("keras", [*keras, "keras", folder.name, str(folder)], "keras.tflite")):
+            seconds, peak, used = measured(command, "baseline" if side == "without AVX" else None)
+            found[side].append((accuracy(folder / made), peak, used, seconds))
+            print(f"seed {folder.name}, {side}: {found[side][-1][0]:.1f} % right, {peak:.0f} MB, {seconds:.1f} s, "
+                  f"of processors {used:.1f} s", flush=True)
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("keras", help="Python with TensorFlow")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--folder", help="where networks and models are kept; default: nowhere")
     parser.add_argument("--part", nargs=3, metavar=("PART", "SEED", "FOLDER"), help=argparse.SUPPRESS)
     table = peers.Rows()
     table.add_option(parser)
@@ -132,24 +156,13 @@ def main():
         part, seed, folder = options.part
         {"base": make_base, "keras": train_keras}[part](int(seed), pathlib.Path(folder))
         return
-    found = {"topwork": [], "without AVX": [], "keras": []}
-    for seed in range(1, options.seeds + 1):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            keras = [options.keras, "-B", __file__, options.keras, "--part"]
-            subprocess.run([*keras, "base", str(seed), name], check=True, stdout=subprocess.DEVNULL)
-            recipe = [sys.executable, "-B", str(ROOT / "ports/python/recipes/frigate.py"), "--data", str(FACES / "train"),
-                      "--model", str(folder / "base.tflite"), "--output", name, "--mean", "127.5", "--std", "127.5"]
-            for side, command, made in (("topwork", recipe, "model.tflite"), ("without AVX", recipe, "model.tflite"),
-                                        ("keras", [*keras, "keras", str(seed), name], "keras.tflite")):
-                seconds, peak, used = measured(command, "baseline" if side == "without AVX" else None)
-                found[side].append((accuracy(folder / made), peak, used))
-                print(f"seed {seed}, {side}: {found[side][-1][0]:.1f} % right, {peak:.0f} MB, {seconds:.1f} s, of processors {used:.1f} s",
-                      flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        found = compared(options, pathlib.Path(options.folder or name))
     theirs = np.array(found.pop("keras"))
     for side, values in found.items():
         ours, where = np.array(values), "" if side == "topwork" else ", " + side
-        for i, what, chosen in ((1, "peak memory, folder to model", np.max), (2, "processor seconds, folder to model", np.min),
+        for i, what, chosen in ((1, "peak memory, folder to model", np.max), (3, "seconds, folder to model", np.min),
+                                (2, "processor seconds, folder to model", np.min),
                                 (0, "named rightly, %", np.mean)):
             one, other = chosen(ours[:, i]), chosen(theirs[:, i])
             table.add("MobileNetV2 0.35, 140 pictures", what + where, one, other, other / one if i else None,
