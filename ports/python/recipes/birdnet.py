@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import ending
 import rows
 import topwork
 from topwork import sounds
@@ -90,11 +91,8 @@ def main() -> None:
     size = int(np.prod(model.inputs[0].shape))
     names = options.labels.read_text(encoding="utf-8").splitlines() if options.labels else model.labels
     del model  # half of it, its last layer, is of no use until the end
-    try:
-        data = sounds.folder(options.data, options.rate, size, max(1, size - round(options.overlap * options.rate)),
-                             level=options.level, transform=topwork.Features(options.model))
-    except ValueError as error:
-        raise SystemExit(str(error)) from error
+    data = sounds.folder(options.data, options.rate, size, max(1, size - round(options.overlap * options.rate)),
+                         level=options.level, transform=topwork.Features(options.model))
     classes, Y = rows.targets(data.y, options.negatives)
     judge = rows.left_out(Y, data.groups, options.validation, options.seed)
     print(f"{len(data.files)} files, {len(Y)} windows, {len(classes)} classes, {data.X.shape[1]} features")
@@ -114,4 +112,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ending.run(main)

@@ -15,6 +15,7 @@ import argparse
 import pathlib
 from typing import Any
 
+import ending
 import folders
 import topwork
 from topwork.pictures import examples
@@ -88,4 +89,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ending.run(main)

@@ -13,6 +13,7 @@ import argparse
 import pathlib
 from typing import Any
 
+import ending
 import folders
 import topwork
 
@@ -64,4 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ending.run(main)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+import ending
 import folders
 import topwork
 from topwork.pictures import examples
@@ -105,4 +106,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ending.run(main)

@@ -57,12 +57,17 @@ def read(path: Path, rate: int, *, start: float = 0.0, end: Optional[float] = No
 
     if rate <= 0:
         raise ValueError(f"a rate of {rate} samples a second is impossible")
+    if not os.path.exists(path):
+        raise ValueError(f"{path}: there is no such file")
     try:
         with soundfile.SoundFile(os.fspath(path)) as sound:
             stored = sound.samplerate
+            if sound.frames == 0:
+                raise ValueError(f"{path}: holds no samples")
             first, last = round(start * stored), sound.frames if end is None else round(end * stored)
             if not 0 <= first < last <= sound.frames:
-                raise ValueError(f"{path}: lasts {sound.frames / stored:.3f} s; {start} to {end} s is not in it")
+                until = "its end" if end is None else f"{end} s"
+                raise ValueError(f"{path}: lasts {sound.frames / stored:.3f} s; {start} s to {until} is not in it")
             sound.seek(first)
             samples = sound.read(last - first, dtype="float32", always_2d=True).mean(axis=1, dtype=np.float32)
     except soundfile.SoundFileError as error:
@@ -117,6 +122,8 @@ def folder(path: Path, rate: int, size: int, hop: Optional[int] = None, *, level
     Raises ValueError with the file and the line that is wrong.
     """
     root = pathlib.Path(path)
+    if not root.is_dir():
+        raise ValueError(f"{root}: there is no such folder")
     parts = list(_labelled(root) if (root / LABELS).is_file() else _by_folder(root))
     if not parts:
         raise ValueError(f"{root}: no {LABELS}, and no folders of sounds ({', '.join(sorted(ENDINGS))})")

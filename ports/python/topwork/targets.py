@@ -6,7 +6,7 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from .pictures import are_pictures
+from .pictures import are_pictures, is_picture
 
 
 def check_examples(trainer: Any, X: Any) -> Any:
@@ -15,7 +15,12 @@ def check_examples(trainer: Any, X: Any) -> Any:
         return X
     if hasattr(X, "toarray"):
         raise TypeError("sparse data is not supported: pass a dense array, X.toarray()")
+    if isinstance(X, list) and any(is_picture(value) for value in X):
+        other = next(i for i, value in enumerate(X) if not is_picture(value))
+        raise TypeError(f"X holds pictures, but X[{other}] is of type {type(X[other]).__name__}")
     array = np.asarray(X)
+    if array.dtype.kind in "US":
+        raise TypeError("X holds text, not numbers or pictures: open files first, e.g. [PIL.Image.open(path) for path in X]")
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported")
     if array.dtype == object:
@@ -60,10 +65,29 @@ def check(trainer: Any, X: Any, y: Any, classes: Any, fitted: Any = None) -> tup
         raise ValueError("y has one label for each example; loss='sigmoid' takes several")
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         raise ValueError("Unknown label type: continuous. A classifier takes labels; loss='mse' takes numbers")
-    found = np.unique(np.asarray(classes)) if classes is not None else np.unique(y)
+    found = _unique(y if classes is None else np.asarray(classes))
     if fitted is None and len(found) < 2:
         raise ValueError("all examples are of one class; training needs two at least")
     return X, y, found
+
+
+def _unique(labels: NDArray[Any]) -> NDArray[Any]:
+    try:
+        found: NDArray[Any] = np.unique(labels)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
+        raise TypeError(f"labels must be of one type, numbers or text; these are of {kinds}") from error
+    return found
+
+
+def check_groups(groups: Any) -> Optional[NDArray[np.int32]]:
+    """Groups as integers from 0 on; −1 is that of an example in none."""
+    if groups is None:
+        return None
+    array = np.asarray(groups)
+    if array.dtype.kind not in "iub" or array.ndim != 1:
+        raise ValueError("groups is one integer for each example; of names np.unique(names, return_inverse=True)[1] makes such")
+    return np.require(array, np.int32, ["C"])
 
 
 def _columns(trainer: Any, y: NDArray[Any], classes: Any) -> Optional[NDArray[Any]]:
@@ -71,6 +95,8 @@ def _columns(trainer: Any, y: NDArray[Any], classes: Any) -> Optional[NDArray[An
         return None
     if y.ndim != 2:
         raise ValueError("with loss='sigmoid' y is [n, n_classes] of 0 and 1")
+    if y.size and not (0 <= y.min() and y.max() <= 1):
+        raise ValueError(f"with loss='sigmoid' y is 0, 1 or between; this one goes from {y.min()} to {y.max()}")
     return np.arange(y.shape[1]) if classes is None else np.asarray(classes)
 
 
@@ -94,6 +120,8 @@ def positions(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
 def score(loss: str, predicted: NDArray[Any], y: Any) -> float:
     """Share of examples that are right in every output, or R2 as the mean over the outputs."""
     y = np.asarray(y)
+    if y.shape != predicted.shape:
+        raise ValueError(f"y has shape {y.shape}, the predictions {predicted.shape}")
     if loss in ("softmax", "sigmoid"):
         right = predicted == y
         return float(np.mean(right if right.ndim == 1 else right.all(axis=1)))

@@ -315,7 +315,7 @@ class Trainer(BaseEstimator):
         labels, numbers = self._encoded(y)
         with Progress(self.progress, "features") as progress:
             self._core.add(self._arrays(X), labels, numbers,
-                           None if groups is None else np.require(groups, np.int32, ["C"]), progress.of_examples)
+                           targets.check_groups(groups), progress.of_examples)
 
     def _train(self, n_epochs: int) -> None:
         with Progress(self.progress, "training") as progress:

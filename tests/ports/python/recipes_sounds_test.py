@@ -123,11 +123,18 @@ def test_append_behind_a_hidden_layer_is_a_second_output(tmp_path, recordings):
 
 def test_refusals(tmp_path, recordings):
     model = sound_models.tone_bank(tmp_path / "model.tflite")
-    for data, more, said in [(recordings, ("--mode", "append"), "3 outputs, and 0 names are known: give --labels"),
+    silent = tmp_path / "silent" / "low"
+    silent.mkdir(parents=True)
+    soundfile.write(silent / "nothing.wav", np.zeros(0, np.float32), RATE)
+    for data, more, said in [(silent.parent, (), f"{silent / 'nothing.wav'}: holds no samples"),
+                             (tmp_path / "absent", (), f"{tmp_path / 'absent'}: there is no such folder"),
+                             (recordings, ("--model", tmp_path / "absent.tflite"), "absent.tflite': No such file"),
+                             (recordings, ("--mode", "append"), "3 outputs, and 0 names are known: give --labels"),
                              (recordings, ("--negatives", "low", "mid", "high", "high,low"), "--data has 1 classes"),
                              (tmp_path, (), "no labels.csv, and no folders of sounds")]:
         done = recipe("birdnet.py", "--data", data, "--model", model, "--rate", RATE, "--output", tmp_path / "n.tflite", *more)
         assert done.returncode == 1 and said in done.stderr and not (tmp_path / "n.tflite").exists()
+        assert "Traceback" not in done.stderr
 
 
 def test_recorded_speech(tmp_path):

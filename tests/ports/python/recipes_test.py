@@ -58,6 +58,22 @@ def test_frigate(tmp_path, more):
     assert len(right) == 20 and np.mean(right) >= 0.9
 
 
+def test_what_is_wrong_is_said_without_a_traceback(tmp_path):
+    """No model, a text under a picture's name, pictures of one class."""
+    picture = next((ZOO / "data/faces/train").glob("*/*.png"))
+    for name in ("one/a", "text/a", "text/b"):
+        (tmp_path / name).mkdir(parents=True)
+        for i in range(3):
+            (tmp_path / name / f"{i}.png").write_bytes(picture.read_bytes())
+    (tmp_path / "text/b/9.png").write_text("no picture")
+    for data, model, said in [("one", tmp_path / "absent.tflite", "absent.tflite': No such file"),
+                              ("one", EFFICIENTNET, "all examples are of one class"),
+                              ("text", EFFICIENTNET, "cannot identify image file"),
+                              ("text", tmp_path / "text/b/9.png", "9.png': the file is 10 bytes long")]:
+        done = recipe("frigate.py", "--data", tmp_path / data, "--model", model, "--output", tmp_path / "new")
+        assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
 def test_frigate_refuses_what_frigate_cannot_use(tmp_path):
     done = recipe("frigate.py", "--data", ZOO / "data/digits/train", "--model", DIGITS, "--output", tmp_path / "new")
     assert done.returncode == 1 and "224" in done.stderr and not (tmp_path / "new").exists()

@@ -51,7 +51,10 @@ def test_refuses_what_is_no_sound(tmp_path):
     (tmp_path / "a.wav").write_bytes(b"RIFF and no more")
     with pytest.raises(ValueError, match="a.wav: no sound that can be read"):
         sounds.read(tmp_path / "a.wav", RATE)
-    with pytest.raises(ValueError, match="missing.wav"):
+    soundfile.write(tmp_path / "nothing.wav", np.zeros(0, np.float32), RATE)
+    with pytest.raises(ValueError, match="nothing.wav: holds no samples"):
+        sounds.read(tmp_path / "nothing.wav", RATE)
+    with pytest.raises(ValueError, match="missing.wav: there is no such file"):
         sounds.read(tmp_path / "missing.wav", RATE)
     bad = tone(440)
     bad[7] = np.nan

@@ -148,6 +148,27 @@ def test_the_automatic_head_takes_no_steps(given):
     assert topwork.Trainer(loss=loss, optimizer="auto").fit(X, y).info["optimizer"] == "auto"
 
 
+@pytest.mark.parametrize(("X", "y", "more", "said"), [
+    (["a.png", "b.png"], [0, 1], {}, "text, not numbers or pictures: open files first"),
+    (None, ["a", None, "b", "a"], {}, "labels must be of one type.*NoneType, str"),
+    (None, [0, 1, 0, 1], {"groups": ["a", "b", "a", "b"]}, "one integer for each example"),
+    (None, [0, 1, 0, 1], {"groups": [0.5, 1, 2, 3]}, "one integer for each example")])
+def test_wrong_examples_are_named(X, y, more, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        topwork.Trainer().fit(np.eye(4) if X is None else X, y, **more)
+
+
+def test_wrong_targets_are_named():
+    with pytest.raises(ValueError, match="0, 1 or between; this one goes from 0 to 2"):
+        topwork.Trainer(loss="sigmoid").fit(np.eye(4), [[0, 2], [1, 0], [0, 1], [1, 1]])
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    with pytest.raises(TypeError, match=r"X holds pictures, but X\[1\] is of type str"):
+        topwork.Trainer(DIGITS).fit([image.new("L", (8, 8)), "a.png"], [0, 1])
+    X, y = blobs()
+    with pytest.raises(ValueError, match=r"y has shape \(3,\), the predictions \(90,\)"):
+        topwork.Trainer().fit(X, y).score(X, y[:3])
+
+
 def test_regression_is_least_squares():
     X, _ = blobs(n=200)
     weights = np.array([[1, 2], [0, 1], [-1, 0], [3, 0], [0, 0], [0, -2]], np.float32)
