@@ -266,9 +266,11 @@ TEST_CASE("gemm: weights that stay float16 give the bits of float32's", "[ops][s
 }
 
 TEST_CASE("gemm: a row by weights as they lie gives the bits of packed ones", "[ops][sets]") {
+  bool is_there = false;
   for (const GemmKernels* table : TestedGemms()) {
     const GemmKernels& gemm = *table;
     if (gemm.of_rows == nullptr) continue;
+    is_there = true;
     for (int64_t n : {1, 8, 15, 16, 17, 40, 48, 49, 100, 130}) {
       for (int64_t k : {1, 2, 7, 8, 15, 16, 17, 64, 65, 1160}) {
         INFO(gemm.tag << " " << n << " x " << k);
@@ -303,6 +305,7 @@ TEST_CASE("gemm: a row by weights as they lie gives the bits of packed ones", "[
       }
     }
   }
+  if (!is_there) TW_SKIP("no instruction set of this processor reads weights as they lie");
 }
 
 TEST_CASE("gemm: a NaN passes the clamp", "[ops][sets]") {
