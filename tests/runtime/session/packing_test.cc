@@ -236,6 +236,7 @@ TEST_CASE("packing: sessions made at once share what is packed once", "[session]
   CHECK(model->pack_cache().bytes() == packed_bytes);
 }
 
+#if defined(__x86_64__)  // kPacksLate
 TEST_CASE("packing: the second run packs the weights of a single row", "[session][sets]") {
   const Bytes bytes = FloatNetwork(Storage::kFloat, Twist::kNone);
   const std::vector<float> w = Weights(300, 1188, false, 2);
@@ -274,6 +275,7 @@ TEST_CASE("packing: the second run packs the weights of a single row", "[session
   }
   if (!is_there) TW_SKIP("no instruction set of this build packs late");
 }
+#endif
 
 TEST_CASE("packing: sessions that run at once share weights packed late", "[session]") {
   const auto model = Open(FloatNetwork(Storage::kFloat, Twist::kNone));
