@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/cpu/vector_math.h"
+#include "kernels/train/doubles.h"
 #include "kernels/train/isa_functions.h"
 
 namespace topwork {
@@ -13,15 +14,6 @@ namespace TW_ISA {
 namespace {
 
 constexpr int64_t kFewClasses = 32;
-constexpr int kDoubles = kLanes / 2;
-typedef double Doubles __attribute__((vector_size(kVectorBytes)));
-typedef float HalfVec __attribute__((vector_size(kVectorBytes / 2)));
-
-TW_INLINE Doubles Widen(const float* from) {
-  HalfVec v;
-  __builtin_memcpy(&v, from, sizeof(v));
-  return __builtin_convertvector(v, Doubles);
-}
 
 // Rows [row, row + kLanes) of `logits` as columns of x [n_classes, kLanes]; rows past the end are the
 // last one again.
@@ -82,14 +74,15 @@ void FewClasses(const SoftmaxStep& step, int64_t row) {
     const float logit = x[step.labels[row + l] * kLanes + l];
     true_logits[l] = static_cast<double>(logit) - static_cast<double>(max[l]);
   }
-  Doubles lanes[2] = {};
+  constexpr int kParts = kLanes / kDoubles;
+  Doubles lanes[kParts] = {};
   for (int64_t c = 0; c < n_classes; ++c) {
     float* const of_class = x + c * kLanes;
     Store(of_class, Exp(Load(of_class) - max));
-    for (int k = 0; k < 2; ++k) lanes[k] += Widen(of_class + k * kDoubles);
+    for (int k = 0; k < kParts; ++k) lanes[k] += Widen(of_class + k * kDoubles);
   }
   double sums[kLanes];
-  __builtin_memcpy(sums, lanes, sizeof(sums));
+  for (int k = 0; k < kParts; ++k) Store(sums + k * kDoubles, lanes[k]);
   float factors[kLanes] = {};
   for (int l = 0; l < n; ++l) {
     factors[l] = static_cast<float>(1.0 / sums[l]) * step.scales[row + l];
