@@ -31,13 +31,13 @@ constexpr std::pair<const char*, tw_head_init> kInits[] = {{"zeros", TW_HEAD_INI
                                                            {"shipped", TW_HEAD_INIT_SHIPPED},
                                                            {"imprint", TW_HEAD_INIT_IMPRINT}};
 
-// The flags' own check has let only these names through.
+// The flags' own check has let only these names through; another one must not pass for the first.
 template <typename T, size_t n>
 T ByName(const std::pair<const char*, T> (&table)[n], const std::string& name) {
   for (const auto& entry : table) {
     if (name == entry.first) return entry.second;
   }
-  return table[0].second;
+  throw CliError(kExitUsage, "'" + name + "': is not one of the names that this option takes");
 }
 
 const char* TextOrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
