@@ -1,6 +1,7 @@
 """What is trained where Trainer's n_layers is "auto": how many of the last layers, or one put in front of the last."""
 from __future__ import annotations
 
+import os
 import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
@@ -42,7 +43,7 @@ def choose(trainer: Trainer, X: Any, y: Any, groups: Any) -> tuple[Shape, list[d
     added = [Shape(n_projected=PROJECTED), Shape(n_hidden=HIDDEN)] if _may_add(trainer) else []
     with tempfile.TemporaryDirectory() as folder:
         for shape in [Shape(), *added, *map(Shape, range(2, MOST + 1))]:
-            cache = pathlib.Path(folder) / "features" if shape.n_layers == 1 else None
+            cache = (trainer.cache_path or pathlib.Path(folder) / "features") if shape.n_layers == 1 else None
             try:
                 row, errors = _judge(_with(trainer, shape, cache).fit(X, y, groups))  # and gives the cache free
             except Error as error:
@@ -82,7 +83,7 @@ def _may_add(trainer: Trainer) -> bool:
     return trainer.optimizer in (None, "auto") and not (trainer.n_hidden or trainer.append or given.get("head.n_projected"))
 
 
-def _with(trainer: Trainer, shape: Shape, cache: pathlib.Path | None) -> Trainer:
+def _with(trainer: Trainer, shape: Shape, cache: str | os.PathLike[str] | None) -> Trainer:
     """One like it of that shape, which refuses nothing and keeps out of its training what is held back."""
     parameters = trainer.get_params(deep=False)
     options = {**(trainer.options or {}), "keep_held_back": 1}
