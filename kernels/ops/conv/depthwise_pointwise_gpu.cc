@@ -1,4 +1,5 @@
 // DEPTHWISE_CONV_2D and the pointwise CONV_2D after it as one launch (depthwise_pointwise.cl).
+#include <algorithm>
 #include <string>
 #include <vector>
 
