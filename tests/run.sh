@@ -90,7 +90,8 @@ build asan-ubsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$some_sets" \
   -DTOPWORK_EIGEN=ON
 build tsan topwork_tests topwork_tests "-DTOPWORK_ONLY_ISAS=$one_set" "-DTOPWORK_TEST_FILES=$threads"
 build minsize libtopwork.so libtopwork.so
-{ python3 -B toolchains/select.py --train --quantize models/zoo/digits_cnn_f32.tflite
+{ python3 -B toolchains/select.py --train --quantize --calls ports/examples/run_model.c \
+    --calls ports/examples/train_head.c models/zoo/digits_cnn_f32.tflite
   python3 -B toolchains/select.py models/zoo/efficientnet_lite0_fp16.tflite; } >build/selected.selection
 build selected "topwork_cli libtopwork.so" topwork
 build jetson "libtopwork.so topwork_tests $command" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"

@@ -278,13 +278,12 @@ function(tw_link_library)
   foreach(library IN LISTS TOPWORK_OBJECT_LIBRARIES)
     list(APPEND objects $<TARGET_OBJECTS:${library}>)
   endforeach()
-  set(exports "${PROJECT_SOURCE_DIR}/runtime/api/exports.map")
   add_library(topwork SHARED ${objects})
   add_library(topwork_static STATIC ${objects})
   set_target_properties(topwork PROPERTIES
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${exports}")
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${TOPWORK_EXPORTS}")
   set_target_properties(topwork_static PROPERTIES OUTPUT_NAME topwork)
-  target_link_options(topwork PRIVATE "-Wl,--version-script=${exports}" -Wl,--gc-sections -Wl,--as-needed
+  target_link_options(topwork PRIVATE "-Wl,--version-script=${TOPWORK_EXPORTS}" -Wl,--gc-sections -Wl,--as-needed
     $<$<CONFIG:MinSizeRel>:-s>)
   if(ANDROID)  # the NDK's static C++ library stays inside
     target_link_options(topwork PRIVATE -Wl,--exclude-libs,ALL)

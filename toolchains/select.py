@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What models need of Topwork, for a build that has nothing else (TOPWORK_SELECTION).
 
-Usage: select.py [--train] [--quantize] [--opencl] MODEL.tflite... > my.selection
+Usage: select.py [--train] [--quantize] [--opencl] [--calls APPLICATION]... MODEL.tflite... > my.selection
        cmake --preset minsize -DTOPWORK_SELECTION=my.selection
 
-A line of the selection is an operator's name and the types of its inputs and outputs; text behind a # is a comment.
-Lines may be added by hand. Needs Python's standard library and this source tree, no build.
+A line of the selection is an operator's name and the types of its inputs and outputs, or a function of the C API that the
+shared library exports (without such lines it exports all); text behind a # is a comment. Lines may be added by hand. Needs Python's standard library and this source tree, no build.
 Exit code: 1 a file that cannot be read or is no model Topwork knows; 2 wrong usage. Nothing is printed then.
 """
 import argparse
+import glob
 import os
 import re
 import struct
@@ -24,7 +25,7 @@ ADDED = {"train": "add what training of the last layer needs: the new head and w
 
 
 class Bad(Exception):
-    """A file that is no model."""
+    """A file that is not what it should be."""
 
 
 def read(name):
@@ -35,6 +36,24 @@ def read(name):
 def type_names():
     with open(os.path.join(ROOT, "toolchains", "selection.cmake"), encoding="utf-8") as file:
         return re.search(r"set\(types ([^)]*)\)", file.read())[1].split()
+
+
+def api_functions():
+    found = set()
+    for header in glob.glob(os.path.join(ROOT, "runtime", "include", "topwork", "*.h")):
+        with open(header, encoding="utf-8") as file:
+            found |= set(re.findall(r"^TW_API [^(;]*?(tw_\w+)\(", file.read(), re.MULTILINE))
+    return found
+
+
+def calls_of(path):
+    """The functions of the C API that a C source, an object, a library or a program names."""
+    with open(path, "rb") as file:
+        calls = set(re.findall(r"tw_[a-z0-9_]+", file.read().decode("latin-1"))) & api_functions()
+    if not calls:
+        raise Bad("it names no function of the C API; --calls takes C sources, objects, libraries and programs, "
+                  "and of C++ the objects")
+    return calls
 
 
 class Table:
@@ -183,22 +202,29 @@ def main():
     parser.add_argument("models", nargs="+", metavar="MODEL.tflite", help="models that the build is to run")
     for flag, about in ADDED.items():
         parser.add_argument("--" + flag, action="store_true", help=about)
+    parser.add_argument("--calls", action="append", default=[], metavar="APPLICATION",
+                        help="a C source, object, library or program: the shared library exports only the functions "
+                        "that such files name (may be given more than once)")
     args = parser.parse_args()
-    names, types, selection = Names(), type_names(), {}
-    for path in args.models:
-        try:
+    names, types, selection, calls = Names(), type_names(), {}, set()
+    try:
+        for path in args.models:
             add_model(path, names, types, selection)
-        except Bad as error:
-            sys.exit(f"{path}: {error}")
-        except OSError as error:
-            sys.exit(f"{path}: {error.strerror}")
+        for path in args.calls:
+            calls |= calls_of(path)
+    except Bad as error:
+        sys.exit(f"{path}: {error}")
+    except OSError as error:
+        sys.exit(f"{path}: {error.strerror}")
     add_companions(selection, args)
     flags = "".join(f" --{flag}" for flag in ADDED if getattr(args, flag))
     print(f"# toolchains/select.py{flags} of:")
-    for path in sorted(map(os.path.basename, args.models)):
+    for path in sorted(map(os.path.basename, args.models + args.calls)):
         print(f"#   {path}")
     for name in sorted(selection):
         print(name, *sorted(selection[name], key=types.index))
+    for name in sorted(calls):
+        print(name)
 
 
 if __name__ == "__main__":

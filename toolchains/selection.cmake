@@ -1,9 +1,31 @@
 # TOPWORK_SELECTION: the file that says which operators and types the library has (toolchains/select.py writes it).
-# A line is an operator's name and the types of its tensors; what follows a # is a comment. It becomes selection.inc,
-# which kernels/contract/selection.h and runtime/tensor/selected_types.h read.
+# A line is an operator's name and the types of its tensors, or a function that the shared library exports; what follows
+# a # is a comment. It becomes selection.inc, which kernels/contract/selection.h and runtime/tensor/selected_types.h
+# read, and exports.map.
 set(TOPWORK_SELECTION "" CACHE FILEPATH "Operators and types to have (empty: all); see toolchains/select.py")
 
-# tw_read_selection(<file> <folder>): writes <folder>/selection.inc.
+# tw_write_exports(<file> <map> <function>...): writes a version script of these functions.
+function(tw_write_exports file map)
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/runtime/include/topwork/*.h")
+  set(api "")
+  foreach(header IN LISTS headers)
+    file(READ "${header}" text)
+    string(APPEND api "${text}")
+  endforeach()
+  set(rows "")
+  foreach(name IN LISTS ARGN)
+    string(FIND "${api}" " ${name}(" at)
+    if(at LESS 0)
+      message(FATAL_ERROR "${file}: '${name}' is no function of the C API (runtime/include/topwork).")
+    endif()
+    string(APPEND rows " ${name};")
+  endforeach()
+  file(CONFIGURE OUTPUT "${map}" @ONLY CONTENT
+    "/* Written by toolchains/selection.cmake. */\nTOPWORK_0 { global:${rows} local: *; };\n")
+endfunction()
+
+# tw_read_selection(<file> <folder>): writes <folder>/selection.inc and, for a file that names functions,
+# <folder>/exports.map, and puts that file's path into TOPWORK_EXPORTS.
 function(tw_read_selection file folder)
   # The numbers of types and operators are their places in these lists.
   set(types float32 float16 int32 uint8 int64 string bool int16 complex64 int8 float64 complex128 uint64 resource
@@ -11,6 +33,7 @@ function(tw_read_selection file folder)
   file(STRINGS "${PROJECT_SOURCE_DIR}/kernels/contract/op_names.inc" names REGEX "^\"")
   file(STRINGS "${file}" lines)
   set(rows "")
+  set(functions "")
   set(all_types 5)  # float32 and int32 always
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "#.*" "" line "${line}")
@@ -19,6 +42,10 @@ function(tw_read_selection file folder)
       continue()
     endif()
     list(POP_FRONT words name)
+    if(name MATCHES "^tw_" AND NOT words)
+      list(APPEND functions ${name})
+      continue()
+    endif()
     set(mask 0)
     foreach(type IN LISTS words)
       list(FIND types "${type}" bit)
@@ -43,6 +70,10 @@ function(tw_read_selection file folder)
   endif()
   file(CONFIGURE OUTPUT "${folder}/selection.inc" @ONLY CONTENT
     "// Written by toolchains/selection.cmake.\nTW_SELECT_TYPES(${all_types}u)\n${rows}")
+  if(functions)
+    tw_write_exports("${file}" "${folder}/exports.map" ${functions})
+    set(TOPWORK_EXPORTS "${folder}/exports.map" PARENT_SCOPE)
+  endif()
 endfunction()
 
 if(TOPWORK_TRAIN AND TOPWORK_LEARN AND NOT TOPWORK_METADATA)
@@ -69,6 +100,8 @@ if(TOPWORK_TRAIN STREQUAL "LAST")
   target_compile_definitions(topwork_selection INTERFACE TW_TRAIN_LAST=1)
 endif()
 
+# The version script of the shared library: the C API and nothing else.
+set(TOPWORK_EXPORTS "${PROJECT_SOURCE_DIR}/runtime/api/exports.map")
 if(TOPWORK_SELECTION)
   get_filename_component(_selection "${TOPWORK_SELECTION}" ABSOLUTE BASE_DIR "${PROJECT_SOURCE_DIR}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_selection}")

@@ -27,6 +27,7 @@ LAST = ["-DTOPWORK_TRAIN=LAST"]
 ONE_SET = ["-DTOPWORK_ONLY_ISAS=baseline"]
 LEAST = ["-DTOPWORK_JUDGE=OFF", "-DTOPWORK_CHECKPOINTS=OFF", "-DTOPWORK_CUSTOM_OPS=OFF", "-DTOPWORK_SHORT_LOOPS=ON",
          "-DTOPWORK_METADATA=OFF"]
+CALLS = "--calls"  # of ports/examples/train_head.c and run_model.c
 NO_TEXT = ["-DTOPWORK_MESSAGES=OFF"]
 LITE0 = "EfficientNet-Lite0 (float, int8)"
 # What is in it, the options that say so, and its limit in kB, 0 for none.
@@ -45,6 +46,10 @@ ROWS = [
      [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION"], 710),
     (f"{LITE0}, the least: inference and training of the last layer, CPU",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "SELECTION"], 475),
+    (f"{LITE0}, the least, with the functions that two examples call: inference and training of the last layer, OpenCL",
+     [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION", CALLS], 690),
+    (f"{LITE0}, the least, with the functions that two examples call: inference and training of the last layer, CPU",
+     [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "SELECTION", CALLS], 450),
     (f"{LITE0}, the least: the same without writing of trained models",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "-DTOPWORK_EXPORT=OFF", "SELECTION"], 0),
     (f"{LITE0}, the least: inference, CPU", [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, "SELECTION"], 360),
@@ -80,7 +85,7 @@ def lite0_selection(folder, flags):
     models = [ROOT / "models/zoo/efficientnet_lite0_fp16.tflite", shared / "models/int8/efficientnet_lite0_int8.tflite"]
     text = subprocess.run([sys.executable, "-B", ROOT / "toolchains/select.py", *flags, *models],
                           stdout=subprocess.PIPE, check=True).stdout
-    path = folder / f"lite0{''.join(flags)}.selection"
+    path = folder / f"lite0{''.join(flag.split('=')[0] for flag in flags)}.selection"
     path.write_bytes(text)
     return path
 
@@ -115,7 +120,9 @@ def main():
             continue
         if "SELECTION" in options:
             flags = ([] if "-DTOPWORK_TRAIN=OFF" in options else ["--train"]) + ([] if CPU[0] in options else ["--opencl"])
-            options = [o for o in options if o != "SELECTION"] + [f"-DTOPWORK_SELECTION={lite0_selection(args.keep, flags)}"]
+            for name in ("train_head.c", "run_model.c") if CALLS in options else ():
+                flags.append(f"--calls={ROOT / 'ports' / 'examples' / name}")
+            options = [o for o in options if o not in ("SELECTION", CALLS)] + [f"-DTOPWORK_SELECTION={lite0_selection(args.keep, flags)}"]
         kilobytes = round(size_of(args.keep / str(i), [*configure, *options]) / 1000)
         too_large = limit and kilobytes > limit
         above += bool(too_large)

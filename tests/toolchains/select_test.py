@@ -65,6 +65,23 @@ def check_damaged():
         assert select(path.with_name("missing")).returncode == 1
 
 
+def check_functions():
+    """--calls lists the functions that an application names, and no word of its comments that is none."""
+    source = ROOT / "ports" / "examples" / "train_head.c"
+    listed = [line for line in rows("--calls", source, ZOO / "digits_mlp_f32.tflite").splitlines() if line.startswith("tw_")]
+    called = set(re.findall(r"\b(tw_\w+)\(", source.read_text()))
+    assert listed == sorted(called), (listed, called)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "application.o"
+        path.write_bytes(b"\x7fELF\0tw_session_run\0tw_model_open_file\0tw_nothing\0_Ztw_status_name\xff\xfe")
+        made = rows("--calls", path, "--calls", source, ZOO / "digits_mlp_f32.tflite")
+        assert "\ntw_model_open_file\n" in made and "tw_nothing" not in made and "\ntw_trainer_fit\n" in made, made
+        path.write_bytes(b"nothing")
+        assert "names no function of the C API" in select("--calls", path, ZOO / "digits_mlp_f32.tflite").stderr
+        missing = select("--calls", path.with_name("missing.o"), ZOO / "digits_mlp_f32.tflite")
+        assert missing.returncode == 1 and "missing.o: No such file" in missing.stderr, missing.stderr
+
+
 def check_names():
     """The lists that the script and CMake go by are the sources' own."""
     spec = importlib.util.spec_from_file_location("topwork_select", SELECT)
@@ -99,5 +116,6 @@ if __name__ == "__main__":
     check_calls()
     check_models()
     check_damaged()
+    check_functions()
     check_names()
     print("lists, damage and names are as they should be")

@@ -2,7 +2,7 @@
 
 Usage: selection_test.py WHOLE SELECTED
 WHOLE and SELECTED are the command lines of both builds. tests/run.sh makes SELECTED (preset `selected`) of
-digits_cnn_f32, its int8 forms and efficientnet_lite0_fp16.
+digits_cnn_f32, its int8 forms and efficientnet_lite0_fp16, and of the functions that two examples call.
 """
 import importlib.util
 import os
@@ -99,6 +99,22 @@ def check_symbols(checks, whole, selected):
         checks.expect(not found, f"{name} is still there: {found[:3]}")
 
 
+def check_functions(checks, library, here):
+    """The library exports what ports/examples/run_model.c and train_head.c call; they run with it."""
+    examples = [ROOT / "ports" / "examples" / name for name in ("run_model.c", "train_head.c")]
+    called = set(re.findall(r"\b(tw_\w+)\(", "".join(path.read_text() for path in examples)))
+    table = subprocess.run([os.environ.get("NM") or "nm", "-D", "--defined-only", str(library)], capture_output=True,
+                           text=True, check=True).stdout
+    exported = set(re.findall(r" T (\w+)", table))
+    checks.expect(exported == called, f"exported and not called, called and not exported: {exported ^ called}")
+    program = here / "run_model"
+    built = subprocess.run([os.environ.get("CC") or "cc", f"-I{ROOT / 'runtime' / 'include'}", str(examples[0]), "-o",
+                            str(program), str(library), f"-Wl,-rpath,{library.parent}"], capture_output=True, text=True)
+    checks.expect(built.returncode == 0, built.stderr)
+    ran = subprocess.run([str(program), str(DIGITS_CNN)], capture_output=True, text=True)
+    checks.expect(ran.returncode == 0, ran.stderr)
+
+
 def main():
     whole, selected = sys.argv[1:]
     checks = Checks()
@@ -115,6 +131,7 @@ def main():
             checks.expect(two[0] and two[0] == two[1], f"{model.name}: the answers differ")
         check_training(checks, whole, selected, here)
         check_refusals(checks, selected, here)
+        check_functions(checks, pathlib.Path(selected).resolve().with_name("libtopwork.so"), here)
     check_symbols(checks, whole, selected)
     sys.exit(checks.finish())
 
