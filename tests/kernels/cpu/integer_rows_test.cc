@@ -1,4 +1,4 @@
-// Rows around integer products: quantization of floats and their range, by every instruction set.
+// Rows around integer products: widening of bytes, quantization of floats and their range, by every instruction set.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -76,6 +76,29 @@ TEST_CASE("integer rows: the least and largest of a row", "[ops][quant][sets]") 
         }
         cpu->integer->min_max(in.data(), n, &lo, &hi);
         n_wrong += lo != least || hi != most;
+      }
+    }
+    CHECK(n_wrong == 0);
+  }
+}
+
+TEST_CASE("integer rows: bytes become 16-bit numbers without their zero point",
+          "[ops][quant][sets]") {
+  for (const CpuKernels* cpu : TestedCpuKernels()) {
+    INFO(cpu->isa);
+    int n_wrong = 0;
+    for (int64_t n = 0; n <= kMost; n += n < 40 ? 1 : 37) {
+      for (const bool is_unsigned : {false, true}) {
+        const int32_t zero_point = is_unsigned ? 255 - static_cast<int32_t>(n) % 256 : -128;
+        std::vector<uint8_t> in(static_cast<size_t>(n));
+        for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint8_t>(i * 37 + 91);
+        std::vector<int16_t> out(in.size() + 1, 7777);
+        cpu->integer->widen(in.data(), n, is_unsigned, zero_point, out.data());
+        for (size_t i = 0; i < in.size(); ++i) {
+          const int32_t value = is_unsigned ? in[i] : static_cast<int8_t>(in[i]);
+          n_wrong += out[i] != value - zero_point;
+        }
+        n_wrong += out.back() != 7777;
       }
     }
     CHECK(n_wrong == 0);
