@@ -2,6 +2,7 @@
 // an output.
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "models/format/write_steps.h"
 #include "tflite_generated.h"
 
@@ -134,7 +135,7 @@ void AppendHead(const HeadReplacement& head, ModelTables* tables) {
   dense.inputs = {embedding, weights, bias};
   dense.outputs = {logits};
   EditedOperator* layer = InsertOp(dense, nullptr, tables);
-  if (head.hidden.n_units > 0) InsertHidden(head, layer, tables);
+  if (!kTrainsLastAlone && head.hidden.n_units > 0) InsertHidden(head, layer, tables);
   if (logits != scores) InsertActivation(head.activation, logits, scores, layer, tables);
   tables->main()->outputs[static_cast<size_t>(head.output)] = scores;
   for (EditedSignature& signature : tables->signatures()) {

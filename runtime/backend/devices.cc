@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "kernels/contract/selection.h"
 #include "ports/port.h"
 #include "runtime/backend/opencl/choose_device.h"
 #include "runtime/backend/opencl/opencl_device.h"
@@ -27,6 +28,7 @@ std::string DriverIdentity(const DeviceInfo& info) {
 Result<const std::vector<DeviceInfo>*> ListDevices() { return opencl::ListDevices(); }
 
 Result<FoundDevice> FindDevice(const DeviceName& name) {
+  if (!kHasOpenCl) return ListDevices().status();  // why there are none
   TW_ASSIGN_OR_RETURN(const std::vector<DeviceInfo>* devices, ListDevices());
   TW_ASSIGN_OR_RETURN(const size_t index, opencl::ChooseDevice(*devices, name));
   return FoundDevice{DeviceName::Opencl(static_cast<int>(index)), &(*devices)[index]};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/contract/selection.h"
+
 namespace topwork {
 namespace {
 
@@ -43,6 +45,7 @@ Result<PlannedCallee> CalleePlanner::PlanFor(int subgraph, const std::vector<Sha
 
 std::vector<int> CalleesOf(const Op& op) {
   std::vector<int> callees;
+  if (!kHasCalls) return callees;
   for (int subgraph : {op.params.subgraph, op.params.else_subgraph}) {
     if (subgraph >= 0) callees.push_back(subgraph);
   }

@@ -295,7 +295,7 @@ Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const Ses
   const auto on_cpu = [&] { return Placed(Session::Create(model, options), placement); };
   const std::string why_not = WhyNotTried(*model, options, least_flops);
   placement.StayOnCpu(why_not);
-  if (!kHasOpenCl || !why_not.empty()) return on_cpu();
+  if (!why_not.empty()) return on_cpu();
   const Result<Candidate> found = find();
   if (!found.ok()) return on_cpu();
   const Candidate& device = found.value();
@@ -340,6 +340,10 @@ Result<PlacedSession> PlaceByTrial(std::shared_ptr<const Model> model, const Ses
 Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
                                    const SessionOptions& options, const DeviceName& device,
                                    const DeviceOptions& device_options) {
+  if (!kHasOpenCl) {
+    if (device.is_opencl()) return OpenDevice(device, device_options).status();  // why it cannot
+    return Placed(Session::Create(std::move(model), options), Placement(device));
+  }
   if (device.is_auto() && AutoDeviceVariable() != AutoDevice::kOff) {
     return PlaceByTrial(std::move(model), options, kTrialFlops,
                         [&] { return FindCandidate(device_options); });

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "runtime/session/place_session.h"
 
 namespace topwork {
@@ -42,7 +43,7 @@ Result<std::unique_ptr<ExtractionWorkers>> ExtractionWorkers::Create(
   session.n_threads = 1;
   std::vector<DeviceName> places = options.extraction_devices;
   if (places == std::vector<DeviceName>{DeviceName::Auto()}) {
-    places = {workers->FasterPlace(model, cut, session)};
+    places = {kHasOpenCl ? workers->FasterPlace(model, cut, session) : DeviceName::Cpu()};
   }
   const auto on_cpu = std::find(places.begin(), places.end(), DeviceName::Cpu());
   workers->uses_cpu_ = places.empty() || on_cpu != places.end();

@@ -37,7 +37,7 @@ FitterChoice::FitterChoice(const TrainingContext& context, const EpochPlan* plan
 
 Status FitterChoice::CheckDevice(const TrainerOptions& options) {
   if (!options.device.is_opencl()) return Status::Ok();
-  return kHasOpenCl ? FindDevice(options.device).status() : ListDevices().status();
+  return FindDevice(options.device).status();
 }
 
 HeadFitter* FitterChoice::chosen() {
