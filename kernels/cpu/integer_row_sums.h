@@ -137,9 +137,47 @@ TW_INLINE int64_t DenseRowSums(const IntegerTask& t, IVec flips, int32_t* out) {
   return 0;
 }
 
+#if defined(__AVX512F__)
+constexpr int64_t kQuarter = kVectorBytes / 4;
+
+// Four rows whose runs have up to 16 bytes, a quarter of a vector each.
+TW_INLINE IVec SumFourRows(const IntegerTask& t, int64_t r, IVec flips, __mmask16 mask) {
+  const uint8_t* const rows[4] = {RowOf(t, r), RowOf(t, r + 1), RowOf(t, r + 2), RowOf(t, r + 3)};
+  IVec acc = IVec{};
+  for (int64_t run = 0; run < t.runs; ++run) {
+    const int64_t at = t.run_offsets != nullptr ? t.run_offsets[run] : 0;
+    __m512i x = _mm512_castsi128_si512(_mm_maskz_loadu_epi8(mask, rows[0] + at));
+    x = _mm512_inserti32x4(x, _mm_maskz_loadu_epi8(mask, rows[1] + at), 1);
+    x = _mm512_inserti32x4(x, _mm_maskz_loadu_epi8(mask, rows[2] + at), 2);
+    x = _mm512_inserti32x4(x, _mm_maskz_loadu_epi8(mask, rows[3] + at), 3);
+    acc = AddBytes(acc, reinterpret_cast<IVec>(x) ^ flips);
+  }
+  return acc;
+}
+
+// kLanes rows at a time, from row r on: a load of a whole vector would mostly lie in two lines of the cache.
+TW_INLINE int64_t ShortRunSums(const IntegerTask& t, int64_t r, IVec flips, int32_t* out) {
+  if (t.run_k > kQuarter) return r;
+  const uint64_t mask = (uint64_t{1} << t.run_k) - 1;
+  const __m512i some =
+      _mm512_maskz_mov_epi8(mask * 0x0001000100010001u, reinterpret_cast<__m512i>(flips));
+  for (; r + kLanes <= t.m; r += kLanes) {
+    IVec v[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      v[i] = SumFourRows(t, r + 4 * i, reinterpret_cast<IVec>(some), static_cast<__mmask16>(mask));
+    }
+    StoreInts(out + r, AddNeighbours(v));
+  }
+  return r;
+}
+#else
+TW_INLINE int64_t ShortRunSums(const IntegerTask&, int64_t r, IVec, int32_t*) { return r; }
+#endif
+
 // kLanes rows at a time.
 TW_INLINE int64_t GroupSums(const IntegerTask& t, IVec flips, const RunEnd& end, int32_t* out) {
-  int64_t r = DenseRowSums(t, flips, out);
+  int64_t r = ShortRunSums(t, DenseRowSums(t, flips, out), flips, out);
   for (; r + kLanes <= t.m; r += kLanes) {
     IVec sums[kLanes];
     int32_t rests[kLanes];
