@@ -9,9 +9,15 @@
 namespace topwork {
 namespace {
 
-constexpr int64_t kTaskBytes = 1 << 15;
+constexpr int64_t kTaskBytes = 1 << 14;
 constexpr int64_t kSlack = 16;
 static_assert(kSlack >= kOverRead, "products read after the image");
+
+// About equal, and an even number if there are several: two threads have the same share.
+int64_t RowsPerTask(int64_t rows, int64_t row_bytes) {
+  const int64_t tasks = CeilDiv(std::max<int64_t>(1, rows * row_bytes), kTaskBytes);
+  return CeilDiv(rows, tasks == 1 ? 1 : (tasks + 1) / 2 * 2);
+}
 
 // Rows and columns that the windows of one axis reach.
 int64_t Extent(const WindowAxis& axis) {
@@ -105,8 +111,8 @@ const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, co
                          zero_point};
   const int64_t rows = image.batch * image.h, row_bytes = image.row_bytes();
   std::memset(to + rows * row_bytes, 0, kSlack);
-  const int64_t per_task = std::max<int64_t>(1, kTaskBytes / std::max<int64_t>(1, row_bytes));
-  context.pool->ParallelFor((rows + per_task - 1) / per_task, [&](int64_t task, int) {
+  const int64_t per_task = std::max<int64_t>(1, RowsPerTask(rows, row_bytes));
+  context.pool->ParallelFor(CeilDiv(rows, per_task), [&](int64_t task, int) {
     const int64_t end = std::min(rows, (task + 1) * per_task);
     for (int64_t r = task * per_task; r < end; ++r) filler.Row(r, to + r * row_bytes);
   });
