@@ -3,7 +3,8 @@
 // W is packed as AVX-512's: the rows of its tiles are the words of a panel as they lie there.
 //
 // Tiles 0 to 2 are sums, 3 is A, 4 and 7 are W; 5 and 6 are A and W over the words that are left behind
-// the last whole 16 of a segment. For *_isa.cc only.
+// the last whole 16 of a segment. Of two tiles of rows at a time, 0 to 5 are sums, 6 is A and 7 is W.
+// For *_isa.cc only.
 #ifndef TOPWORK_KERNELS_CPU_AMX_TILES_H_
 #define TOPWORK_KERNELS_CPU_AMX_TILES_H_
 
@@ -30,14 +31,15 @@ struct alignas(64) TileConfig {
   uint8_t rows[16] = {};
 };
 
-// Tiles for a_rows rows of A and segments that end in words_left < 16 words.
-void ConfigureTiles(int a_rows, int words_left) {
+// Tiles for a_rows rows of A, or for two times as many, and segments that end in words_left < 16 words.
+void ConfigureTiles(int a_rows, int words_left, bool pairs = false) {
   TileConfig config;
   for (int i = 0; i < 8; ++i) {
-    const bool left = i == 5 || i == 6, is_w = i == 4 || i == 6 || i == 7;
+    const bool left = !pairs && (i == 5 || i == 6);
+    const bool is_w = i == 7 || (!pairs && (i == 4 || i == 6));
     if (left && words_left == 0) continue;
-    config.row_bytes[i] = static_cast<uint16_t>(i == 5 ? 4 * words_left : kTileBytes);
-    config.rows[i] = static_cast<uint8_t>(i == 6 ? words_left : is_w ? kTileWords : a_rows);
+    config.row_bytes[i] = static_cast<uint16_t>(left && !is_w ? 4 * words_left : kTileBytes);
+    config.rows[i] = static_cast<uint8_t>(!is_w ? a_rows : left ? words_left : kTileWords);
   }
   FinishStores();
   _tile_loadconfig(&config);
@@ -55,6 +57,24 @@ TW_INLINE void ForRowTiles(int64_t m, int words_left, const Body& body) {
     high = rows;
     body(row, rows);
     row += rows;
+  }
+}
+
+// The same for two tiles of `rows` at a time: body(row, rows, is_pair). One may be left, or of each height.
+template <class Body>
+TW_INLINE void ForPairsOfTiles(int64_t m, const Body& body) {
+  const int64_t n_tiles = (m + kTileRows - 1) / kTileRows, n_higher = m % n_tiles;
+  int64_t row = 0;
+  int high = 0;
+  for (int64_t i = 0; i < n_tiles;) {
+    const int rows = static_cast<int>(m / n_tiles + (i < n_higher ? 1 : 0));
+    const bool is_pair = i + 1 < n_tiles && i + 1 != n_higher;
+    const int n = is_pair ? 2 : 1;
+    if (n * rows != high) ConfigureTiles(rows, 0, is_pair);
+    high = n * rows;
+    body(row, rows, is_pair);
+    row += n * rows;
+    i += n;
   }
 }
 
@@ -110,6 +130,30 @@ TW_INLINE const uint8_t* AddLeft(const Source& a, const uint8_t* w, int words) {
   }
   return w + words * kStep;
 }
+
+// AddWhole for two tiles of rows, which takes each part of W from memory once.
+template <TileDot kDot, int kN>
+TW_INLINE const uint8_t* AddPair(const Source& a, const Source& next, const uint8_t* w) {
+  constexpr int kStep = kN * kVectorBytes;
+  _tile_loadd(6, a.data, a.step);
+  _tile_loadd(7, w, kStep);
+  TW_DOT(0, 6, 7)
+  _tile_loadd(7, w + kVectorBytes, kStep);
+  TW_DOT(1, 6, 7)
+  if constexpr (kN > 2) {
+    _tile_loadd(7, w + 2 * kVectorBytes, kStep);
+    TW_DOT(2, 6, 7)
+  }
+  _tile_loadd(6, next.data, next.step);
+  if constexpr (kN > 2) {
+    TW_DOT(5, 6, 7)
+    _tile_loadd(7, w + kVectorBytes, kStep);
+  }
+  TW_DOT(4, 6, 7)
+  _tile_loadd(7, w, kStep);
+  TW_DOT(3, 6, 7)
+  return w + kTileWords * kStep;
+}
 #undef TW_DOT
 
 // Every row of sums becomes the kN vectors at `begin`.
@@ -120,6 +164,14 @@ TW_INLINE void BeginSums(const int32_t* begin) {
   if constexpr (kN > 2) _tile_loadd(2, begin + 2 * kLanes, 0);
 }
 
+// The same of the second tile of rows.
+template <int kN>
+TW_INLINE void BeginNextSums(const int32_t* begin) {
+  _tile_loadd(3, begin, 0);
+  _tile_loadd(4, begin + kLanes, 0);
+  if constexpr (kN > 2) _tile_loadd(5, begin + 2 * kLanes, 0);
+}
+
 // products[rows][kN * kLanes] = the sums, of 4 bytes each.
 template <int kN>
 TW_INLINE void StoreSums(void* products) {
@@ -128,6 +180,16 @@ TW_INLINE void StoreSums(void* products) {
   _tile_stored(0, to, kStep);
   if constexpr (kN > 1) _tile_stored(1, to + kVectorBytes, kStep);
   if constexpr (kN > 2) _tile_stored(2, to + 2 * kVectorBytes, kStep);
+  FinishStores();
+}
+
+template <int kN>
+TW_INLINE void StoreNextSums(void* products) {
+  constexpr int kStep = kN * kVectorBytes;
+  uint8_t* to = static_cast<uint8_t*>(products);
+  _tile_stored(3, to, kStep);
+  _tile_stored(4, to + kVectorBytes, kStep);
+  if constexpr (kN > 2) _tile_stored(5, to + 2 * kVectorBytes, kStep);
   FinishStores();
 }
 

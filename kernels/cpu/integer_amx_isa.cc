@@ -14,6 +14,8 @@ namespace TW_ISA {
 namespace {
 
 constexpr int64_t kLeastRows = 8;
+// Two tiles of rows at a time pay where a panel of W and what is beside it leave the first-level cache.
+constexpr int64_t kLeastPanelBytes = int64_t{64} << 10;
 
 // Up to 16 rows of A.
 struct Rows {
@@ -77,31 +79,118 @@ void Multiply(const IntegerTask& t, const Rows& rows, const Depth& depth, const 
   StoreSums<kN>(products);
 }
 
+// The same for two tiles of as many rows; nothing is left behind whole words of the segments.
+template <TileDot kDot, int kN>
+void MultiplyPair(const IntegerTask& t, const Rows& rows, const Rows& next, const Depth& depth,
+                  const uint8_t* w, const int32_t* begin, int32_t* products) {
+  alignas(64) uint8_t buffers[2][kTileRows * kTileBytes];
+  BeginSums<kN>(begin);
+  BeginNextSums<kN>(begin);
+  for (int64_t run = 0; run < t.runs; ++run) {
+    int64_t offset = t.run_offsets != nullptr ? t.run_offsets[run] : 0;
+    for (int64_t i = 0; i < depth.whole; ++i, offset += kTileBytes) {
+      w = AddPair<kDot, kN>(Gather(rows, offset, kTileBytes, buffers[0]),
+                            Gather(next, offset, kTileBytes, buffers[1]), w);
+    }
+  }
+  StoreSums<kN>(products);
+  StoreNextSums<kN>(products + rows.n * kN * kLanes);
+}
+
 using MultiplyFunction = void (*)(const IntegerTask&, const Rows&, const Depth&, const uint8_t*,
                                   const int32_t*, int32_t*);
+
+using PairFunction = void (*)(const IntegerTask&, const Rows&, const Rows&, const Depth&,
+                              const uint8_t*, const int32_t*, int32_t*);
+
+template <TileDot kDot>
+PairFunction PairOf(int n_vectors) {
+  return n_vectors == 2 ? MultiplyPair<kDot, 2> : MultiplyPair<kDot, 3>;
+}
 
 template <TileDot kDot>
 MultiplyFunction MultiplyOf(int n_vectors) {
   return n_vectors == 2 ? Multiply<kDot, 2> : Multiply<kDot, 3>;
 }
 
+// What lies behind a panel, of which parts are taken to the second-level cache beside the work on it.
+class Ahead {
+ public:
+  Ahead(const uint8_t* panel, int64_t bytes, int64_t m, bool is_last)
+      : at_(panel + bytes), end_(at_ + (is_last ? 0 : bytes)), share_(bytes * kTileRows / m) {}
+
+  void Fetch(int n_tiles) {
+    const uint8_t* stop = at_ + n_tiles * share_;
+    if (stop > end_) stop = end_;
+    for (; at_ < stop; at_ += kTileBytes) {
+      _mm_prefetch(reinterpret_cast<const char*>(at_), _MM_HINT_T1);
+    }
+  }
+
+ private:
+  const uint8_t* at_;
+  const uint8_t* const end_;
+  const int64_t share_;  // of a tile of rows
+};
+
+// What a panel is multiplied by.
+struct PanelTask {
+  const IntegerTask& t;
+  const Depth& depth;
+  int64_t n0;
+  int n_vectors;
+  const uint8_t* w;
+  int64_t bytes;
+  bool is_last;  // of the task
+  const int32_t* begin;
+};
+
+void RunTiles(const PanelTask& p) {
+  const IntegerTask& t = p.t;
+  const MultiplyFunction multiply = t.flip != 0 ? MultiplyOf<TileDot::kSigned>(p.n_vectors)
+                                                : MultiplyOf<TileDot::kUnsigned>(p.n_vectors);
+  alignas(64) int32_t products[kTileRows * kMaxVectors * kLanes];
+  ForRowTiles(t.m, p.depth.left, [&](int64_t row, int rows) {
+    multiply(t, RowsOf(t, row, rows), p.depth, p.w, p.begin, products);
+    avx512::kIntegerBytes.end(t, products, row, rows, p.n0, p.n_vectors);
+  });
+}
+
+void RunPairs(const PanelTask& p) {
+  const IntegerTask& t = p.t;
+  const bool is_signed = t.flip != 0;
+  const MultiplyFunction multiply = is_signed ? MultiplyOf<TileDot::kSigned>(p.n_vectors)
+                                              : MultiplyOf<TileDot::kUnsigned>(p.n_vectors);
+  const PairFunction pair =
+      is_signed ? PairOf<TileDot::kSigned>(p.n_vectors) : PairOf<TileDot::kUnsigned>(p.n_vectors);
+  alignas(64) int32_t products[2 * kTileRows * kMaxVectors * kLanes];
+  Ahead ahead(p.w, p.bytes, t.m, p.is_last);
+  ForPairsOfTiles(t.m, [&](int64_t row, int rows, bool is_pair) {
+    const int n = is_pair ? 2 : 1;
+    ahead.Fetch(n);
+    const Rows first = RowsOf(t, row, rows);
+    if (is_pair) {
+      pair(t, first, RowsOf(t, row + rows, rows), p.depth, p.w, p.begin, products);
+    } else {
+      multiply(t, first, p.depth, p.w, p.begin, products);
+    }
+    avx512::kIntegerBytes.end(t, products, row, n * rows, p.n0, p.n_vectors);
+  });
+}
+
 // The panel's columns of all rows.
-void RunPanel(const IntegerTask& t, const Panel& panel, const Depth& depth) {
+void RunPanel(const IntegerTask& t, const Panel& panel, const Depth& depth, bool is_last) {
   const int64_t n0 = panel.vector * kLanes, width = panel.n_vectors * kLanes;
-  const int64_t words = t.runs * (depth.whole * kTileWords + depth.left);
+  const int64_t words = t.runs * (depth.whole * kTileWords + depth.left), bytes = width * words * 4;
   const uint8_t* w = static_cast<const uint8_t*>(t.packed) + n0 * words * 4;
   const int32_t* sums = avx512::kIntegerBytes.sums(t.packed, t.n, t.runs, t.run_k) + n0;
   alignas(64) int32_t begin[kMaxVectors * kLanes] = {};
   if (t.flip != 0) {
     for (int64_t i = 0; i < width; ++i) begin[i] = 128 * sums[i];
   }
-  const MultiplyFunction multiply = t.flip != 0 ? MultiplyOf<TileDot::kSigned>(panel.n_vectors)
-                                                : MultiplyOf<TileDot::kUnsigned>(panel.n_vectors);
-  alignas(64) int32_t products[kTileRows * kMaxVectors * kLanes];
-  ForRowTiles(t.m, depth.left, [&](int64_t row, int rows) {
-    multiply(t, RowsOf(t, row, rows), depth, w, begin, products);
-    avx512::kIntegerBytes.end(t, products, row, rows, n0, panel.n_vectors);
-  });
+  const PanelTask task = {t, depth, n0, panel.n_vectors, w, bytes, is_last, begin};
+  const bool pairs = depth.left == 0 && bytes >= kLeastPanelBytes;
+  pairs ? RunPairs(task) : RunTiles(task);
 }
 
 Depth DepthOf(int64_t words) {
@@ -119,7 +208,7 @@ void Run(const IntegerTask& t) {
   for (int64_t p = t.panel_begin; p < t.panel_end; ++p) {
     const Panel panel = PanelAt(t.n, p);
     if (panel.n_vectors > 1) {
-      RunPanel(t, panel, depth);
+      RunPanel(t, panel, depth, p + 1 == t.panel_end);
       continue;
     }
     IntegerTask narrow = t;

@@ -288,6 +288,25 @@ TEST_CASE("integer gemm: sums of bytes are exact at every height, width and dept
   }
 }
 
+TEST_CASE("integer gemm: panels larger than the cache, by any number of rows", "[ops][sets]") {
+  std::mt19937 random(8);
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    if (cpu->integer->bytes == nullptr) continue;
+    int i = 0;
+    for (const int64_t m : {17, 18, 31, 33, 49, 64}) {
+      for (const int64_t n : {33, 64, 97}) {
+        const int64_t runs = 1 + i % 3, run_k = (runs == 1 ? 2048 : 704) + (i % 5 == 4 ? 4 : 0);
+        const Product p = {m, n, runs, run_k, false, i % 2 == 0, false, 8};
+        Factors f = MakeFactors(p, &random);
+        // Two rows change places: the step between rows is not the same.
+        if (i % 4 < 2) std::swap(f.row_offsets[3], f.row_offsets[static_cast<size_t>(m) - 2]);
+        CheckProduct(*cpu, p, f);
+        ++i;
+      }
+    }
+  }
+}
+
 // Rows of A with their scale and zero point, W in 4 bits, and a scale for every run of a column.
 struct Blocks {
   int64_t m, n, runs, run_k;
