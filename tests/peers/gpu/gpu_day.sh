@@ -15,8 +15,8 @@
 #                   script, the zoo) into DIR; there, run DIR/tests/peers/gpu/gpu_day.sh
 #
 # Needs Python 3 and the GPU's driver. NVIDIA's OpenCL is found in containers, too, which have the driver's library
-# without the file that names it. Where the driver has no OpenCL (Jetson), build PoCL with CUDA before and name the
-# folder of its .icd file in OCL_ICD_VENDORS: this script does not build it.
+# without the file that names it. Where the driver has CUDA and no OpenCL (Jetson), pocl_cuda.sh builds PoCL with CUDA
+# first, which takes longer than the measurements; its folder is build/pocl_cuda. OCL_ICD_VENDORS names other drivers.
 # Exit code: 0 measured; 1 something failed or a wrong answer, see the pages; 2 wrong usage; 3 no GPU.
 set -eu
 root=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -34,7 +34,7 @@ carry() {
   [ -n "$loader" ] || { echo "gpu_day.sh: no OpenCL loader is here; Debian: apt install ocl-icd-libopencl1" >&2; exit 2; }
   cp -L "$loader" "$1/lib/libOpenCL.so.1"
   cp "$root"/models/zoo/*.tflite "$1/models/zoo/"
-  cp "$root"/tests/peers/gpu/gpu_day.sh "$root"/tests/peers/gpu/gpu_*.py "$1/tests/peers/gpu/"
+  cp "$root"/tests/peers/gpu/gpu_day.sh "$root"/tests/peers/gpu/pocl_cuda.sh "$root"/tests/peers/gpu/gpu_*.py "$1/tests/peers/gpu/"
   echo "$1 is ready; on the other machine: $(basename "$1")/tests/peers/gpu/gpu_day.sh"
 }
 
@@ -59,5 +59,11 @@ if [ -z "${OCL_ICD_VENDORS:-}" ] && ! ls /etc/OpenCL/vendors/nvidia*.icd >/dev/n
     echo "NVIDIA's OpenCL: $folder/libnvidia-opencl.so.1"
     break
   done
+  if [ -z "${OCL_ICD_VENDORS:-}" ] && ldconfig -p | grep -q 'libcuda\.so\.1'; then
+    echo "NVIDIA's driver has no OpenCL; building PoCL with CUDA"
+    if "$root/tests/peers/gpu/pocl_cuda.sh" "$root/build/pocl_cuda"; then
+      export OCL_ICD_VENDORS="$root/build/pocl_cuda/etc/OpenCL/vendors" POCL_DEVICES=CUDA
+    fi
+  fi
 fi
 exec python3 -B "$root/tests/peers/gpu/gpu_day.py" "$@"

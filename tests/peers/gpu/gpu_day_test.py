@@ -77,12 +77,53 @@ def carries(tool, folder):
     check(result.returncode == 3 and "opencl:0" in result.stderr, f"what was carried finds devices: {result.stderr}")
 
 
+# What pocl_cuda.sh calls, as far as it looks at it; what it was told goes to a file.
+FAKES = {
+    "llvm-config": 'echo "${TARGETS:-X86 NVPTX}"',
+    "git": 'for last; do :; done; mkdir -p "$last" && touch "$last/CMakeLists.txt"; echo "git $*" >>"$SAID"',
+    "cmake": 'echo "cmake $*" >>"$SAID"; [ "$1" = "${FAILS:-}" ] && echo "no such header" && exit 1; '
+             '[ "$1" = --install ] || exit 0; folder=$(dirname "$2")/etc/OpenCL/vendors; mkdir -p "$folder"; '
+             'echo libpocl.so >"$folder/pocl.icd"',
+    "c++": "", "pkg-config": "",
+}
+
+
+def builds_pocl(_, folder):
+    tools, made, said = folder / "tools", folder / "made", folder / "said"
+    for name, text in FAKES.items():
+        tools.mkdir(exist_ok=True)
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    (folder / "cuda" / "include").mkdir(parents=True)
+
+    def build(**variables):
+        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SAID": str(said),
+                       "CUDA_HOME": str(folder / "cuda"), "LLVM_CONFIG": str(tools / "llvm-config"), **variables}
+        result = subprocess.run([str(SCRIPT.parent / "pocl_cuda.sh"), str(made)], env=environment,
+                                stderr=subprocess.PIPE, text=True)
+        return result.returncode, result.stderr
+
+    check(build()[0] == 77 and "no CUDA toolkit" in build()[1], "PoCL for CUDA: no toolkit")
+    (folder / "cuda" / "include" / "cuda.h").touch()
+    code, text = build(TARGETS="X86")
+    check(code == 77 and "without NVPTX" in text, "PoCL for CUDA: an LLVM without NVPTX")
+    code, text = build(FAILS="--build")
+    check(code == 77 and "no such header" in text and "the build failed" in text, "PoCL for CUDA: a build that fails")
+    said.unlink()
+    code, text = build()
+    told = said.read_text() if said.exists() else ""
+    check(code == 0 and (made / "etc/OpenCL/vendors/pocl.icd").exists(), f"PoCL for CUDA is made: {text}")
+    check("-DENABLE_CUDA=ON" in told and f"-DCMAKE_INSTALL_PREFIX={made}" in told and "--install" in told, "by cmake")
+    said.unlink()
+    check(build()[0] == 0 and not said.exists(), "once")
+
+
 def main(tool):
     if not has_device(tool):
         print("SKIP: no OpenCL device (Debian: apt install pocl-opencl-icd)")
         return 1 if os.environ.get("TOPWORK_REQUIRE_OPENCL") == "1" else 77
     with tempfile.TemporaryDirectory() as temporary:
-        for i, test in enumerate((measures, runs_out_of_time, refuses, carries)):
+        for i, test in enumerate((builds_pocl, measures, runs_out_of_time, refuses, carries)):
             folder = pathlib.Path(temporary) / str(i)
             folder.mkdir()
             test(tool, folder)
