@@ -146,6 +146,7 @@ set(TEST_SOURCES
   runtime/plan/partition_test.cc
   runtime/plan/pin_test.cc
   runtime/plan/bands_test.cc
+  runtime/plan/gpu_family_test.cc
   runtime/plan/gpu_launches_test.cc
   runtime/plan/gpu_pairs_test.cc
   runtime/plan/gpu_segment_test.cc

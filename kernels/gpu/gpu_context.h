@@ -129,6 +129,8 @@ class GpuContext {
   // C = A B^T by the BLAS library (Launch::Kind::kGemm); blocks of float32.
   void AddBlasGemm(int a, int b, int c, int64_t m, int64_t n, int64_t k);
   bool is_float32() const { return program_->storage == Storage::kFloat32; }
+  // What suits the device where nothing was measured.
+  const GpuFamily& family() const { return *program_->family; }
   // Knows what was measured; null: nothing.
   GpuTuner* tuner() const { return program_->tuner; }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gpu/gpu_family.h"
 #include "kernels/gpu/gpu_format.h"
 #include "kernels/gpu/gpu_tuner.h"
 #include "kernels/gpu/launch.h"
@@ -37,7 +38,8 @@ struct GpuProgram {
   bool is_trial = false;  // planned to see whether it can be: constants are not computed
   Storage storage = Storage::kFloat32;
   bool half_products = false;  // with float16: the device can compute in it
-  GpuTuner* tuner = nullptr;   // null: variants that suit most devices
+  const GpuFamily* family = &GpuFamilyOf("", "");
+  GpuTuner* tuner = nullptr;   // null: variants that suit the family
   std::string forced_variant;  // taken wherever it fits, for measuring
   // The working memory that one operator may take; if it needs more, it is computed another way.
   size_t scratch_limit_bytes = size_t{64} << 20;

@@ -60,6 +60,7 @@ class Device {
   virtual Storage storage() const { return Storage::kFloat32; }
   // Whether float16 there may be multiplied and added, too, not only stored.
   virtual bool has_half_products() const { return false; }
+  virtual const GpuFamily& family() const { return GpuFamilyOf("", ""); }
   // What is known of kernels' speeds there; null: nothing is known, nor can it be measured.
   virtual GpuTuner* tuner() const { return nullptr; }
   // What may be used there; 0: not known.

@@ -34,6 +34,7 @@ struct DeviceInfo {
   bool command_buffer = false;     // cl_khr_command_buffer
   bool recordable_queues = false;  // cl_qcom_recordable_queues
   bool priority_hints = false;     // cl_khr_priority_hints
+  bool context_hints = false;      // cl_qcom_perf_hint
   bool usable = false;
   std::string reason;  // why it is not usable
 };

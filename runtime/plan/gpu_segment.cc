@@ -76,6 +76,7 @@ class SegmentPlanner {
       : graph_(graph), begin_(begin), end_(end) {
     program_.storage = device.storage();
     program_.half_products = device.has_half_products();
+    program_.family = &device.family();
     program_.tuner = tuner;
     program_.forced_variant = forced_variant;
   }

@@ -56,6 +56,7 @@ void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Device&
     GpuProgram trial;
     trial.storage = device.storage();
     trial.half_products = device.has_half_products();
+    trial.family = &device.family();
     trial.tuner = tuner;
     if (!TryPlan(graph, graph.ops[i], &trial).ok()) continue;
     for (const GpuChoice& choice : trial.choices) {

@@ -51,7 +51,9 @@ const ConvBlock& UsualBlock(const GpuContext& context, const Window& window) {
   const ConvBlock* block = kConvBlocks;
   for (;; ++block) {
     const BlockGrid grid = GridOf(context, window, *block);
-    if (grid.channels * grid.pixels * grid.rows >= block->least_items) return *block;
+    const bool is_small = block->pixels * block->fours * 4 <= context.family().most_sums;
+    const int64_t items = grid.channels * grid.pixels * grid.rows;
+    if (is_small && items >= block->least_items) return *block;
   }
 }
 

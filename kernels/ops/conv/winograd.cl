@@ -1,7 +1,9 @@
 // CONV_2D of 3x3 taps, stride 1, by Winograd's minimal filtering (Lavin and Gray, 2015):
 // Y = A^T [ sum over channels of (G g G^T) * (B^T d B) ] A for tiles of 2x2 or 4x4 outputs.
 //
-// The filters are transformed on the host; transformed values are float whatever the storage is.
+// The filters are transformed on the host; transformed values are float whatever the storage is: in
+// half they err by 3 parts in 1,000 of the largest output, and products of them take a third more
+// instructions on NVIDIA and twice as many on Adreno.
 // The points of 4x4 are 0, +-3/4, +-3/2 and infinity: rounding errors are a third of those of 0,
 // +-1, +-2. An input that is not finite spoils the whole tiles that it lies in.
 // V is [position][tile][input channel, rounded up to fours], U [position][input channel, the
@@ -76,7 +78,9 @@ TW_KERNEL_FOR(winograd_input, 4x4)(tw_in restrict input, __global float* restric
 
 // M = V U at each position: TW_TILES tiles by four output channels per work-item. x: fours of
 // output channels; y: blocks of tiles; z: positions.
+#ifndef TW_TILES
 #define TW_TILES 8
+#endif
 TW_KERNEL(winograd_gemm)(tw_floats restrict v, tw_floats restrict u, __global float* restrict m,
                          int n_tiles, int in_wide, int out_wide) {
   const int column = (int)get_global_id(0) * 4, row = (int)get_global_id(1) * TW_TILES;

@@ -1,6 +1,9 @@
 // Winograd's launches: filters transformed here, inputs, products and outputs on the device.
 #include "kernels/ops/conv/winograd_gpu.h"
 
+#include <algorithm>
+#include <string>
+
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/conv/winograd_filter.h"
 #include "kernels/ops/products/weighted_gpu.h"
@@ -9,13 +12,12 @@
 namespace topwork {
 namespace {
 
-constexpr WinogradRow kRows[] = {
-    {4, "winograd_4x4", 128, 128, 32, 32u << 20},
-    {2, "winograd_2x2", 128, 128, 16, 32u << 20},
-};
+// In order of preference.
+constexpr WinogradRow kRows[] = {{4, "winograd_4x4"}, {2, "winograd_2x2"}};
+constexpr size_t kMostFilterBytes = 32u << 20;  // transformed
 // Narrower layers lose more by the transforms than they gain, so they are not even measured.
 constexpr int64_t kLeastChannels = 16;
-constexpr int64_t kProductTiles = 8;  // TW_TILES of winograd.cl
+constexpr int64_t kMostTiles = 8;  // of a product: TW_TILES of winograd.cl
 
 struct Sizes {
   int64_t tiles_h, tiles_w, n_tiles, positions, in_wide, out_wide;
@@ -55,8 +57,6 @@ int Filters(GpuContext& context, const Sizes& sizes, int tile) {
 
 }  // namespace
 
-Span<const WinogradRow> WinogradRows() { return {kRows, sizeof(kRows) / sizeof(kRows[0])}; }
-
 std::vector<const WinogradRow*> WinogradFits(const GpuContext& context, const Window& window) {
   std::vector<const WinogradRow*> fits;
   const Shape& in = context.input(0)->shape;
@@ -65,12 +65,12 @@ std::vector<const WinogradRow*> WinogradFits(const GpuContext& context, const Wi
     if (axis.filter != 3 || axis.stride != 1 || axis.dilation != 1) return fits;
   }
   if (filter[3] != in[3] || in[3] < kLeastChannels || filter[0] < kLeastChannels) return fits;
-  for (const WinogradRow& row : WinogradRows()) {
+  for (const WinogradRow& row : kRows) {
     const Sizes sizes = SizesOf(context, window, row.tile);
     const int64_t floats = sizes.positions * sizes.n_tiles * (sizes.in_wide + sizes.out_wide);
     const int64_t weights = sizes.positions * sizes.in_wide * sizes.out_wide;
     if (static_cast<size_t>(floats) * sizeof(float) > context.scratch_limit_bytes()) continue;
-    if (static_cast<size_t>(weights) * sizeof(float) > row.most_weight_bytes) continue;
+    if (static_cast<size_t>(weights) * sizeof(float) > kMostFilterBytes) continue;
     fits.push_back(&row);
   }
   return fits;
@@ -78,10 +78,12 @@ std::vector<const WinogradRow*> WinogradFits(const GpuContext& context, const Wi
 
 const WinogradRow* WinogradUsual(const GpuContext& context, const Window& window,
                                  const std::vector<const WinogradRow*>& fits) {
+  const GpuFamily& family = context.family();
+  if (context.input(0)->shape[3] < family.winograd_inputs) return nullptr;
+  if (context.input(1)->shape[0] < family.winograd_outputs) return nullptr;
   for (const WinogradRow* row : fits) {
-    const bool wide = context.input(0)->shape[3] >= row->least_inputs &&
-                      context.input(1)->shape[0] >= row->least_outputs;
-    if (wide && SizesOf(context, window, row->tile).n_tiles >= row->least_tiles) return row;
+    const int64_t least_tiles = family.winograd_tiles * row->tile / 4;
+    if (SizesOf(context, window, row->tile).n_tiles >= least_tiles) return row;
   }
   return nullptr;
 }
@@ -92,6 +94,11 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
   const Sizes sizes = SizesOf(context, window, row.tile);
   const Shape& in = context.input(0)->shape;
   const int64_t out_c = context.input(1)->shape[0], n_rows = in[0] * sizes.tiles_h;
+  const int64_t tiles = std::min<int64_t>(kMostTiles, context.family().most_sums / 4);
+  const auto takes_rows = [&] {
+    context.TakesRows(in[3], out_c);
+    if (tiles != kMostTiles) context.TakesOptions(" -DTW_TILES=" + std::to_string(tiles));
+  };
   const int filters = Filters(context, sizes, row.tile);
   const int bias = Bias(context, 1, out_c);
   const auto scratch = [&](int64_t wide) {
@@ -103,16 +110,17 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
                IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(window.h.pad),
                IntArg(window.w.pad), IntArg(n_rows)},
               Fours(in[3]), sizes.tiles_w, n_rows * (row.tile + 2));
-  context.TakesRows(in[3], out_c);
+  takes_rows();
   const int64_t side = row.tile + 2;
   context.TakesSteps(side, static_cast<double>(4 * side), static_cast<double>(8 * side));
   const int m = scratch(sizes.out_wide);
   context.Add("winograd", "winograd_gemm",
               {BufferArg(v), BufferArg(filters), BufferArg(m), IntArg(sizes.n_tiles),
                IntArg(sizes.in_wide), IntArg(sizes.out_wide)},
-              Fours(out_c), (sizes.n_tiles + kProductTiles - 1) / kProductTiles, sizes.positions);
-  context.TakesRows(in[3], out_c);
-  context.TakesSteps(Fours(in[3]), 16.0 + 4.0 * kProductTiles, 16.0 * kProductTiles);
+              Fours(out_c), (sizes.n_tiles + tiles - 1) / tiles, sizes.positions);
+  takes_rows();
+  context.TakesSteps(Fours(in[3]), static_cast<double>(16 + 4 * tiles),
+                     static_cast<double>(16 * tiles));
   float lo, hi;
   ActivationRange(context.params().activation, &lo, &hi);
   context.Add("winograd", {two ? "winograd_output_2x2" : "winograd_output_4x4", tile},
@@ -121,7 +129,7 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
                IntArg(sizes.tiles_h), IntArg(sizes.tiles_w), IntArg(HasResidual(context)),
                IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
               Fours(out_c), sizes.tiles_w, n_rows * row.tile);
-  context.TakesRows(in[3], out_c);
+  takes_rows();
   context.TakesSteps(side, static_cast<double>(4 * side), static_cast<double>(8 * side));
   context.TakesStages(out_c);
 }

@@ -8,26 +8,18 @@
 
 #include "kernels/gpu/gpu_context.h"
 #include "kernels/ops/shared/window.h"
-#include "runtime/base/span.h"
 
 namespace topwork {
 
-// What a layer must have for a tile size to be used without a measurement.
 struct WinogradRow {
-  int tile;              // outputs of a tile in each direction
-  const char* variant;   // its name
-  int64_t least_inputs;  // channels
-  int64_t least_outputs;
-  int64_t least_tiles;       // of all images
-  size_t most_weight_bytes;  // transformed filters
+  int tile;             // outputs of a tile in each direction
+  const char* variant;  // its name
 };
-// In order of preference.
-Span<const WinogradRow> WinogradRows();
 
 // The rows that the layer can use within the program's scratch limit and that are worth measuring;
 // empty unless the layer is 3x3 with stride and dilation 1 in one group.
 std::vector<const WinogradRow*> WinogradFits(const GpuContext& context, const Window& window);
-// The first of them that is used without a measurement; null: the direct form.
+// The first of them that the device's family takes without a measurement; null: the direct form.
 const WinogradRow* WinogradUsual(const GpuContext& context, const Window& window,
                                  const std::vector<const WinogradRow*>& fits);
 

@@ -1,6 +1,7 @@
 // C = act(A B + bias + residual) with float32 sums, of few rows: a work-group of 64 for four columns
 // of one row, whose items walk the depth side by side and add up in a tree. A is [m, k], B [n][k] as
-// files have it; the bias is rounded up to fours. Groups in x: fours of columns; y: rows.
+// files have it; the bias is rounded up to fours. Groups in x: fours of columns; y: rows. With
+// TW_SUB_GROUPS they add up by sub-groups, and one item adds those.
 #define TW_GROUP 64
 
 TW_KERNEL(gemv)(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict residual,
@@ -21,12 +22,22 @@ TW_KERNEL(gemv)(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in r
     const float4 w2 = tw_load_part(b2, i, here), w3 = tw_load_part(b3, i, here);
     tw_dot4(sum.x, v, w0) tw_dot4(sum.y, v, w1) tw_dot4(sum.z, v, w2) tw_dot4(sum.w, v, w3)
   }
+#ifdef TW_SUB_GROUPS
+  sum = (float4)(sub_group_reduce_add(sum.x), sub_group_reduce_add(sum.y),
+                 sub_group_reduce_add(sum.z), sub_group_reduce_add(sum.w));
+  const int parts = (int)get_num_sub_groups();
+  if (get_sub_group_local_id() == 0) part[get_sub_group_id()] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (id > 0) return;
+  for (int i = 1; i < parts; ++i) part[0] += part[i];
+#else
   part[id] = sum;
   for (int half_way = TW_GROUP / 2; half_way > 0; half_way /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (id < half_way) part[id] += part[id + half_way];
   }
   if (id > 0) return;
+#endif
   const int at = row * n + column;
   float4 v = part[0] + tw_aligned4(bias + column);
   if (has_residual) v += tw_load_part(residual, at, columns);

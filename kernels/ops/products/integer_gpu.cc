@@ -83,7 +83,8 @@ const Tile& ChooseTile(GpuContext& context, const ProductSizes& p) {
     variants.push_back(tile.variant);
     const int64_t items =
         Blocks(p.n_pixels, tile.rows) * Blocks(p.per_group(), tile.columns) * p.groups();
-    if (usual == nullptr && items >= tile.least_items) usual = tile.variant;
+    const bool is_small = tile.rows * tile.columns <= context.family().most_sums;
+    if (usual == nullptr && is_small && items >= tile.least_items) usual = tile.variant;
   }
   const std::string work =
       p.is_pointwise ? StrFormat("PRODUCT of bytes {} {} {}", p.n_pixels, p.out_c, p.depth)

@@ -58,10 +58,11 @@ bool Fits(const GemmTile& tile, int64_t m, int64_t k) {
   return has_rows && (tile.parts == 1 || k >= kLeastSplitDepth);
 }
 
-const GemmTile& UsualTile(int64_t m, int64_t n, int64_t k) {
+const GemmTile& UsualTile(int64_t m, int64_t n, int64_t k, int64_t most_sums) {
   for (const GemmTile& tile : kGemmTiles) {
     const int64_t items = Blocks(m, tile.rows) * Blocks(n, tile.columns) * tile.parts;
-    if (items >= tile.least_items && Fits(tile, m, k)) return tile;
+    const bool is_small = tile.rows * tile.columns <= most_sums;
+    if (is_small && items >= tile.least_items && Fits(tile, m, k)) return tile;
   }
   return kGemmTiles[6];  // not reached: 1x4 fits all
 }
@@ -74,7 +75,7 @@ std::string ChooseProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) 
   for (const GemmTile& tile : kGemmTiles) {
     if (Fits(tile, m, k)) variants.push_back(tile.variant);
   }
-  const char* usual = UsualTile(m, n, k).variant;
+  const char* usual = UsualTile(m, n, k, context.family().most_sums).variant;
   // All items of a group have something to do.
   if (m <= kMostVectorRowsMeasured && k >= 4 * kVectorItems) {
     variants.push_back(kVectors);

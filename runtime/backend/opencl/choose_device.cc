@@ -103,6 +103,11 @@ const char* DenyReason(const DeviceInfo& info, Span<const DenyRow> rows) {
   return nullptr;
 }
 
+const GpuFamily& FamilyOf(const DeviceInfo& info) {
+  const bool is_gpu = info.type != DeviceType::kCpu;
+  return GpuFamilyOf(is_gpu ? info.name : "", is_gpu ? info.vendor : "");
+}
+
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const DeviceName& name) {
   if (!name.is_opencl()) {
     return InvalidArgument("'{}' is no OpenCL device", name.ToString());

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "kernels/gpu/gpu_family.h"
 #include "runtime/backend/device_info.h"
 #include "runtime/backend/device_name.h"
 #include "runtime/base/span.h"
@@ -23,6 +24,9 @@ struct DenyRow {
 Span<const DenyRow> DenyRows();
 // The reason of the first row that matches; null when none does.
 const char* DenyReason(const DeviceInfo& info, Span<const DenyRow> rows);
+
+// The family of a device that is a GPU; of others, that of no name.
+const GpuFamily& FamilyOf(const DeviceInfo& info);
 
 // Position in `devices` of the one that an OpenCL name stands for: without number and text the best
 // usable GPU (or accelerator; never a CPU), with a number the device of that number, with a text

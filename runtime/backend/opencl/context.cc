@@ -17,6 +17,13 @@ std::string ProgramFolder(const ContextOptions& options) {
   return DeviceCacheFolder(options.cache_folder, "opencl");
 }
 
+bool HasSubGroups(const Device& device) {
+  cl_uint most = 0;  // of a work-group
+  return device.api->clGetDeviceInfo(device.id, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof(most), &most,
+                                     nullptr) == CL_SUCCESS &&
+         most > 0;
+}
+
 }  // namespace
 
 Context::Context(const Device& device, ContextHandle context, const ContextOptions& options)
@@ -33,8 +40,15 @@ Result<std::shared_ptr<Context>> Context::Create(const Device& device,
                        device.info.reason);
   }
   const CrashMarker marker(port::CacheFolder(), DriverIdentity(device.info));
-  TW_ASSIGN_OR_RETURN(ContextHandle handle, CreateContext(*device.api, device.platform, device.id));
-  std::shared_ptr<Context> context(new Context(device, std::move(handle), options));
+  const auto create = [&](cl_context_properties clock) {
+    return CreateContext(*device.api, device.platform, device.id, clock);
+  };
+  Result<ContextHandle> handle = create(!device.info.context_hints ? 0
+                                        : options.low_priority     ? kNormalClock
+                                                                   : kHighClock);
+  if (!handle.ok() && device.info.context_hints) handle = create(0);
+  TW_RETURN_IF_ERROR(handle.status());
+  std::shared_ptr<Context> context(new Context(device, std::move(handle.value()), options));
   const Status status = context->Probe();
   if (!status.ok()) return status.WithPrefix("OpenCL device '" + device.info.name + "': ");
   return context;
@@ -99,9 +113,10 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
     }
     return built;
   };
-  const DotProducts dot = {device_.info.int_dot && device_.info.version_number >= 300,
-                           device_.info.arm_dot};
-  const std::vector<std::string> ways = BuildOptions(program, defines, dot);
+  const bool has_3_0 = device_.info.version_number >= 300;
+  const LanguageExtensions has = {device_.info.int_dot && has_3_0, device_.info.arm_dot,
+                                  has_3_0 && HasSubGroups(device_)};
+  const std::vector<std::string> ways = BuildOptions(program, defines, has);
   for (size_t i = 0; i + 1 < ways.size(); ++i) {
     Result<ProgramHandle> made = make(ways[i]);
     if (made.ok()) return made;

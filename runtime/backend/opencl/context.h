@@ -22,6 +22,7 @@ struct ContextOptions {
   // Where compiled programs are kept, see DeviceCacheFolder.
   std::string cache_folder;
   uint64_t cache_limit_bytes = ProgramCache::kDefaultLimitBytes;
+  bool low_priority = false;  // no high clock is asked for
 };
 
 class Context {

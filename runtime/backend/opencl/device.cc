@@ -119,6 +119,7 @@ void AskDevice(Device* device) {
   info.command_buffer = has("cl_khr_command_buffer");
   info.recordable_queues = has("cl_qcom_recordable_queues");
   info.priority_hints = has("cl_khr_priority_hints");
+  info.context_hints = has("cl_qcom_perf_hint");
   info.reason = WhyUnusable(*device);
   info.usable = info.reason.empty();
 }

@@ -44,10 +44,12 @@ Status Build(const ProgramHandle& program, cl_device_id device, const std::strin
 
 }  // namespace
 
-Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform,
-                                    cl_device_id device) {
+Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform, cl_device_id device,
+                                    cl_context_properties clock) {
+  constexpr cl_context_properties kClockHint = 0x40C2;  // CL_CONTEXT_PERF_HINT_QCOM
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
-                                              reinterpret_cast<cl_context_properties>(platform), 0};
+                                              reinterpret_cast<cl_context_properties>(platform),
+                                              clock == 0 ? 0 : kClockHint, clock, 0};
   cl_int error = CL_SUCCESS;
   cl_context context = api.clCreateContext(properties, 1, &device, nullptr, nullptr, &error);
   return Made<ContextHandle>(&api, context, error, "clCreateContext");

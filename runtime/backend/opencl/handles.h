@@ -79,7 +79,10 @@ using ProgramHandle = Handle<cl_program, &ClApi::clReleaseProgram>;
 using KernelHandle = Handle<cl_kernel, &ClApi::clReleaseKernel>;
 using EventHandle = Handle<cl_event, &ClApi::clReleaseEvent>;
 
-Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform, cl_device_id device);
+// `clock`: how fast the device is to run (cl_qcom_perf_hint); 0: nothing is asked.
+constexpr cl_context_properties kHighClock = 0x40C3, kNormalClock = 0x40C4;
+Result<ContextHandle> CreateContext(const ClApi& api, cl_platform_id platform, cl_device_id device,
+                                    cl_context_properties clock = 0);
 // An in-order queue, with these properties besides.
 Result<QueueHandle> CreateQueue(const ContextHandle& context, cl_device_id device,
                                 cl_command_queue_properties properties);

@@ -33,12 +33,14 @@ Result<std::string> KernelSource(const std::string& program) {
 }
 
 std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,
-                                      const DotProducts& dot) {
+                                      const LanguageExtensions& has) {
   const std::string more = defines.empty() ? "" : " " + defines;
   std::vector<std::string> ways;
-  const bool has_dots = program == "integer_product" || program == "limits";
-  if (has_dots && dot.khronos) ways.push_back("-cl-std=CL3.0 -DTW_DOT" + more);
-  if (has_dots && dot.arm) ways.push_back("-cl-std=CL1.2 -DTW_ARM_DOT" + more);
+  const bool takes_dots = program == "integer_product" || program == "limits";
+  if (takes_dots && has.khronos_dot) ways.push_back("-cl-std=CL3.0 -DTW_DOT" + more);
+  if (takes_dots && has.arm_dot) ways.push_back("-cl-std=CL1.2 -DTW_ARM_DOT" + more);
+  const bool takes_sub_groups = program == "gemv" || program == "rowwise";
+  if (takes_sub_groups && has.sub_groups) ways.push_back("-cl-std=CL3.0 -DTW_SUB_GROUPS" + more);
   ways.push_back("-cl-std=CL1.2" + more);
   return ways;
 }

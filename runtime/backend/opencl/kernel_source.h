@@ -26,15 +26,16 @@ std::string TextOf(const KernelFile& file);
 // "head_steps") and the program of that name as one text. NOT_FOUND names the program.
 Result<std::string> KernelSource(const std::string& program);
 
-// What a device has for dot products of bytes.
-struct DotProducts {
-  bool khronos = false;  // cl_khr_integer_dot_product and OpenCL C 3.0
-  bool arm = false;      // cl_arm_integer_dot_product_int8
+// What a device's OpenCL C has beside that of 1.2.
+struct LanguageExtensions {
+  bool khronos_dot = false;  // cl_khr_integer_dot_product and OpenCL C 3.0
+  bool arm_dot = false;      // cl_arm_integer_dot_product_int8
+  bool sub_groups = false;   // and OpenCL C 3.0
 };
 // What a driver's compiler is told when the program is made, with a launch's defines: the first
 // that it accepts.
 std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,
-                                      const DotProducts& dot);
+                                      const LanguageExtensions& has);
 
 }  // namespace opencl
 }  // namespace topwork

@@ -24,6 +24,7 @@ class OpenClDevice final : public topwork::Device {
   const char* name() const override { return "opencl"; }
   Storage storage() const override { return storage_; }
   bool has_half_products() const override { return context_->info().fp16; }
+  const GpuFamily& family() const override { return FamilyOf(context_->info()); }
   GpuTuner* tuner() const override { return tuner_.get(); }
 
   DeviceLimits limits() const override {
@@ -76,6 +77,7 @@ Result<std::shared_ptr<const topwork::Device>> OpenDevice(const DeviceName& name
                                                           const OpenOptions& options) {
   ContextOptions context_options;
   context_options.cache_folder = options.cache_folder;
+  context_options.low_priority = options.low_priority;
   TW_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, Context::Open(name, context_options));
   return MakeDevice(std::move(context), options);
 }

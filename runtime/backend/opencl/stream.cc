@@ -1,5 +1,5 @@
-// Commands to a device. Mali, PowerVR and Adreno start late, or use much memory, when hundreds of
-// commands gather before a flush.
+// Commands to a device. GPUs of phones start late, or use much memory, when hundreds of commands
+// gather before a flush.
 #include "runtime/backend/opencl/stream.h"
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 namespace topwork {
 namespace opencl {
 namespace {
-
-const FlushRow kFlushRows[] = {{"Mali", 24}, {"PowerVR", 16}, {"Adreno", 16}};
 
 // Times of a first run may hold the driver's own preparations.
 constexpr int kMeasurings = 2;
@@ -33,19 +31,6 @@ std::string NameOf(const Launch& launch) {
 
 }  // namespace
 
-Span<const FlushRow> FlushRows() {
-  return {kFlushRows, sizeof(kFlushRows) / sizeof(kFlushRows[0])};
-}
-
-int FlushEvery(const DeviceInfo& info, Span<const FlushRow> rows) {
-  for (const FlushRow& row : rows) {
-    const bool matches = info.name.find(row.vendor) != std::string::npos ||
-                         info.vendor.find(row.vendor) != std::string::npos;
-    if (matches) return row.every;
-  }
-  return 0;
-}
-
 size_t Commands::n_pieces(size_t i) const {
   const Step& step = steps_[i];
   return step.piece == 0 ? 1 : (step.global[step.cut] + step.piece - 1) / step.piece;
@@ -56,7 +41,7 @@ Result<Stream> Stream::Create(Context* context, const StreamOptions& options) {
   stream.context_ = context;
   stream.api_ = &context->api();
   stream.options_ = options;
-  stream.flush_every_ = FlushEvery(context->info(), FlushRows());
+  stream.flush_every_ = FamilyOf(context->info()).flush_every;
   if (options.command_buffer && options.slice_nanos == 0 && !options.profile) {
     stream.command_buffers_ = CommandBufferApi::Find(context->device());
   }

@@ -53,14 +53,6 @@ class Commands {
   CommandBuffer buffer_;  // of all steps; empty where there is none
 };
 
-// How many commands may gather before they are sent to the device; 0: the driver decides.
-struct FlushRow {
-  const char* vendor;  // substring of the vendor's or the device's name
-  int every;
-};
-Span<const FlushRow> FlushRows();
-int FlushEvery(const DeviceInfo& info, Span<const FlushRow> rows);
-
 struct StreamOptions {
   bool profile = false;        // its own queue takes times; otherwise SubmitTimed uses another one
   bool low_priority = false;   // gives way to others where the driver can: cl_khr_priority_hints

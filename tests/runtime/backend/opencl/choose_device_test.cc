@@ -118,5 +118,29 @@ TEST_CASE("opencl errors: named, classed, with advice", "[backend]") {
   }
 }
 
+TEST_CASE("opencl families: told by names of devices and vendors", "[backend]") {
+  const auto flush = [](const char* name, const char* vendor, DeviceType type) {
+    DeviceInfo info = Made(name, "Somebody's", type, 4, true);
+    info.vendor = vendor;
+    return opencl::FamilyOf(info).flush_every;
+  };
+  const auto family = [](const char* name, const char* vendor) {
+    DeviceInfo info = Made(name, "Somebody's", DeviceType::kGpu, 4, true);
+    info.vendor = vendor;
+    return std::string(opencl::FamilyOf(info).names[0]);
+  };
+  CHECK(family("QUALCOMM Adreno(TM)", "QUALCOMM") == "Adreno");
+  CHECK(family("FD740", "freedreno") == "Adreno");
+  CHECK(family("Mali-G610", "ARM") == "Mali");
+  CHECK(family("Mali-G715-Immortalis MC11", "ARM") == "Mali");
+  CHECK(family("PowerVR Rogue GE8320", "Imagination Technologies") == "PowerVR");
+  CHECK(family("Orin", "NVIDIA Corporation") == "NVIDIA");
+  CHECK(family("gfx1030", "Advanced Micro Devices, Inc.") == "AMD");
+  CHECK(family("Intel(R) UHD Graphics 770", "Intel(R) Corporation") == "Intel");
+  CHECK(family("VideoCore IV", "Broadcom").empty());
+  CHECK(flush("Mali-G710", "ARM", DeviceType::kGpu) == 24);
+  CHECK(flush("Mali-G710", "ARM", DeviceType::kCpu) == 0);  // a CPU is of no family
+}
+
 }  // namespace choose_device_test
 }  // namespace topwork

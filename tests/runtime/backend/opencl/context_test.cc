@@ -49,6 +49,47 @@ TEST_CASE("opencl context: a second start compiles nothing", "[opencl]") {
   CHECK(without->counts().compiled == 2);
 }
 
+std::vector<cl_context_properties> g_clocks;  // that were asked for
+bool g_takes_clocks = true;
+
+// A driver that takes hints of its clock, on top of the machine's.
+cl_context CL_API_CALL MakeHintedContext(
+    const cl_context_properties* properties, cl_uint n, const cl_device_id* devices,
+    void(CL_CALLBACK* notify)(const char*, const void*, size_t, void*), void* data, cl_int* error) {
+  g_clocks.push_back(properties[2] == 0x40C2 ? properties[3] : 0);
+  if (properties[2] != 0 && !g_takes_clocks) {
+    *error = CL_INVALID_PROPERTY;
+    return nullptr;
+  }
+  const cl_context_properties plain[] = {properties[0], properties[1], 0};
+  return opencl::LoadOpencl().value()->clCreateContext(plain, n, devices, notify, data, error);
+}
+
+TEST_CASE("opencl context: a high clock is asked for where there are hints", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  opencl::ClApi api = *device.api;
+  api.clCreateContext = MakeHintedContext;
+  opencl::Device hinting = device;
+  hinting.api = &api;
+  const auto asked = [&](bool low_priority) {
+    g_clocks.clear();
+    ContextOptions options;
+    options.cache_folder = "off";
+    options.low_priority = low_priority;
+    CHECK(Context::Create(hinting, options).status().ToString() == "OK");
+    return g_clocks;
+  };
+  using Clocks = std::vector<cl_context_properties>;
+  hinting.info.context_hints = true;
+  CHECK(asked(false) == Clocks{opencl::kHighClock});
+  CHECK(asked(true) == Clocks{opencl::kNormalClock});
+  g_takes_clocks = false;
+  CHECK(asked(false) == Clocks{opencl::kHighClock, 0});
+  g_takes_clocks = true;
+  hinting.info.context_hints = false;
+  CHECK(asked(false) == Clocks{0});
+}
+
 TEST_CASE("opencl context: binaries that the driver refuses are compiled anew", "[opencl]") {
   TW_NEED_DEVICE(device);
   const test::TempFolder folder;

@@ -86,6 +86,32 @@ TEST_CASE("opencl kernels: fully_connected equals the CPU's", "[opencl][opencl-k
   }
 }
 
+// The other half of kernels that fold by sub-groups, on every device: there each has one item.
+TEST_CASE("opencl kernels: sums by sub-groups", "[opencl][opencl-kernels]") {
+  TW_NEED_DEVICE(device);
+  const auto context = MakeContext(device);
+  const auto check = [&](const test::Bytes& model, const std::vector<float>& input,
+                         const std::string& entry) {
+    const std::vector<float> expected = test::RunModel(model, {input}, nullptr);
+    const auto backend = std::make_shared<ApartDevice>(context, Storage::kFloat32);
+    backend->SetOptions(
+        " -DTW_SUB_GROUPS -Dsub_group_reduce_add(v)=(v) -Dsub_group_reduce_max(v)=(v)"
+        " -Dget_num_sub_groups()=get_local_size(0) -Dget_sub_group_local_id()=0"
+        " -Dget_sub_group_id()=get_local_id(0)");
+    CHECK(test::WorstError(test::RunModel(model, {input}, backend), expected) <= 1e-5f);
+    CHECK(backend->entries() == std::set<std::string>{entry});
+  };
+  const Case dense = {3, 7, 259, Activation::kRelu, true, "gemv"};
+  check(MakeModel(dense, Exact(dense.units, 3)), Exact(dense.batch * dense.depth, 1), "gemv");
+  for (const OpCode code : {OpCode::kSoftmax, OpCode::kLogSoftmax, OpCode::kL2Normalization}) {
+    const test::OptionsSpec soft = test::OptionsSpec(test::kSoftmaxOptions).Float(0, 1.0f);
+    test::OneOpModel model;
+    model.Input({2, 131});
+    check(model.Build(code, {2, 131}, code == OpCode::kSoftmax ? soft : test::OptionsSpec()),
+          Exact(2 * 131, 5), "rowwise");
+  }
+}
+
 TEST_CASE("opencl kernels: every tile of a product", "[opencl][opencl-kernels]") {
   TW_NEED_DEVICE(device);
   const auto context = MakeContext(device);

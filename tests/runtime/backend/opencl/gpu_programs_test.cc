@@ -71,10 +71,15 @@ class AnyVariant final : public GpuTuner {
 
 class Recorder final : public FakeGpu {
  public:
-  Recorder(Storage storage, ProgramSet* programs, bool half_products)
-      : storage_(storage), half_products_(half_products), programs_(*programs), tuner_(programs) {}
+  Recorder(Storage storage, ProgramSet* programs, bool half_products, const char* name)
+      : storage_(storage),
+        half_products_(half_products),
+        family_(GpuFamilyOf(name, "")),
+        programs_(*programs),
+        tuner_(programs) {}
   Storage storage() const override { return storage_; }
   bool has_half_products() const override { return half_products_; }
+  const GpuFamily& family() const override { return family_; }
   GpuTuner* tuner() const override { return &tuner_; }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     programs_.Add(program.launches);
@@ -84,16 +89,17 @@ class Recorder final : public FakeGpu {
  private:
   const Storage storage_;
   const bool half_products_;
+  const GpuFamily& family_;
   ProgramSet& programs_;
   mutable AnyVariant tuner_;
 };
 
 void AddModel(const void* data, size_t n_bytes, Storage storage, ProgramSet* programs,
-              bool half_products = false) {
+              bool half_products = false, const char* name = "") {
   const auto model = Model::OpenMemory(data, n_bytes, false);
   REQUIRE(model.ok());
   PlanOptions options;
-  options.devices = {std::make_shared<Recorder>(storage, programs, half_products)};
+  options.devices = {std::make_shared<Recorder>(storage, programs, half_products, name)};
   REQUIRE(BuildPlan(model.value(), options).status().ToString() == "OK");
 }
 
@@ -131,14 +137,14 @@ void AddHeads(Storage storage, ProgramSet* programs) {
 
 // A square convolution of so many channels.
 void AddConvolution(int32_t channels, int32_t filter, Storage storage, ProgramSet* programs,
-                    bool half_products = false) {
+                    bool half_products = false, const char* name = "") {
   OneOpModel model;
   const size_t n_weights = static_cast<size_t>(channels * filter * filter * channels);
   model.Input({1, 16, 16, channels})
       .Constant({channels, filter, filter, channels}, RandomFloats(n_weights, 1));
   const Bytes bytes = model.Build(OpCode::kConv2d, {1, 16, 16, channels},
                                   OptionsSpec(kConv2dOptions).Int(1, 1).Int(2, 1));
-  AddModel(bytes.data(), bytes.size(), storage, programs, half_products);
+  AddModel(bytes.data(), bytes.size(), storage, programs, half_products, name);
 }
 
 // Layers whose results are joined in place.
@@ -193,6 +199,20 @@ void AddRest(ProgramSet* programs) {
   }
 }
 
+TEST_CASE("opencl programs: the ways to compile them, the best first", "[backend]") {
+  using Ways = std::vector<std::string>;
+  const auto ways = [](const char* program, const opencl::LanguageExtensions& has) {
+    return opencl::BuildOptions(program, "-DTW_HALF", has);
+  };
+  CHECK(ways("gemv", {true, true, true}) ==
+        Ways{"-cl-std=CL3.0 -DTW_SUB_GROUPS -DTW_HALF", "-cl-std=CL1.2 -DTW_HALF"});
+  CHECK(ways("gemv", {true, true, false}) == Ways{"-cl-std=CL1.2 -DTW_HALF"});
+  CHECK(ways("gemm", {true, true, true}) == Ways{"-cl-std=CL1.2 -DTW_HALF"});
+  CHECK(ways("integer_product", {true, true, true}) == Ways{"-cl-std=CL3.0 -DTW_DOT -DTW_HALF",
+                                                            "-cl-std=CL1.2 -DTW_ARM_DOT -DTW_HALF",
+                                                            "-cl-std=CL1.2 -DTW_HALF"});
+}
+
 void Write(const std::string& folder, const ProgramSet& programs) {
   std::ofstream list(folder + "/programs.txt");
   for (const std::string& line : programs.lines()) list << line << "\n";
@@ -211,6 +231,7 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
     // What the golden cases are too small for: Winograd's kernels, products that split the depth.
     for (const int32_t channels : {16, 17}) AddConvolution(channels, 3, storage, &programs);
     for (const int32_t channels : {128, 129}) AddConvolution(channels, 1, storage, &programs);
+    AddConvolution(16, 3, storage, &programs, false, "Mali");  // whose tiles are smaller
     AddWideConvolutionsOfBytes(storage, &programs);
     AddBatchMatMul(storage, &programs);
     AddHeads(storage, &programs);

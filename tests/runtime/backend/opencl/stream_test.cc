@@ -402,15 +402,5 @@ TEST_CASE("opencl stream: launches that cannot run are refused when recorded", "
   CHECK(refusal(launch).find("no_such_kernel") != std::string::npos);
 }
 
-TEST_CASE("opencl stream: the flush policy is a row of its vendor", "[backend]") {
-  DeviceInfo info;
-  info.name = "Mali-G710";
-  CHECK(opencl::FlushEvery(info, opencl::FlushRows()) == 24);
-  info.name = "QUALCOMM Adreno(TM)";
-  CHECK(opencl::FlushEvery(info, opencl::FlushRows()) == 16);
-  info.name = "pthread-EPYC";
-  CHECK(opencl::FlushEvery(info, opencl::FlushRows()) == 0);
-}
-
 }  // namespace stream_test
 }  // namespace topwork
