@@ -1,10 +1,9 @@
 """What is trained where Trainer's n_layers is "auto": how many of the last layers, or one put in front of the last."""
 from __future__ import annotations
 
+import contextlib
 import os
-import pathlib
-import tempfile
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,32 @@ class Shape(NamedTuple):
         return "adam" if optimizer in (None, "auto") and self.n_layers + self.n_hidden > 1 else optimizer
 
 
-def choose(trainer: Trainer, X: Any, y: Any, groups: Any) -> tuple[Shape, list[dict[str, Any]]]:
+class Caches:
+    """Files that keep features from one training to the next: the user's for the last layer, or some for a while."""
+
+    def __init__(self, given: Optional[str | os.PathLike[str]], folder: str = "") -> None:
+        self._given, self._folder = given, folder
+
+    def of(self, n_layers: int, is_trial: bool = False) -> Optional[str]:
+        """The file for training so many layers; None: they are not kept."""
+        if self._given is not None:
+            return None if is_trial and n_layers > 1 else os.fspath(self._given)
+        return os.path.join(self._folder, f"features_{n_layers}") if self._folder else None
+
+
+@contextlib.contextmanager
+def caches(trainer: Trainer) -> Iterator[Caches]:
+    """Those of a trainer, which go in the end. Only where the depth is chosen is anything trained twice."""
+    if trainer.cache_path is not None or trainer.n_layers != "auto":
+        yield Caches(trainer.cache_path)
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        yield Caches(None, folder)
+
+
+def choose(trainer: Trainer, X: Any, y: Any, groups: Any, kept: Caches) -> tuple[Shape, list[dict[str, Any]]]:
     """Trains the last layer, the last two and so on, up to MOST. With the optimizer "auto" the last layer behind a
     random projection and behind a hidden layer come in between. With softmax each example is judged by a head that was
     fitted without it, and the next one is taken where fewer are wrong than with the choice before, by more than the
@@ -41,23 +65,21 @@ def choose(trainer: Trainer, X: Any, y: Any, groups: Any) -> tuple[Shape, list[d
         raise ValueError('n_layers "auto" judges by examples held back: set validation_fraction above 0')
     chosen, rows, best = Shape(), [], np.empty(0)
     added = [Shape(n_projected=PROJECTED), Shape(n_hidden=HIDDEN)] if _may_add(trainer) else []
-    with tempfile.TemporaryDirectory() as folder:
-        for shape in [Shape(), *added, *map(Shape, range(2, MOST + 1))]:
-            cache = (trainer.cache_path or pathlib.Path(folder) / "features") if shape.n_layers == 1 else None
-            try:
-                row, errors = _judge(_with(trainer, shape, cache).fit(X, y, groups))  # and gives the cache free
-            except Error as error:
-                if shape == Shape():
-                    raise
-                rows.append({**shape._asdict(), "skipped": str(error)})
-                if shape.n_layers > 1:
-                    break
-                continue
-            rows.append({**shape._asdict(), **row})
-            if shape == Shape() or is_better(best, errors):
-                chosen, best = shape, errors
-            if not is_better(best, np.zeros(len(best))):
+    for shape in [Shape(), *added, *map(Shape, range(2, MOST + 1))]:
+        try:
+            row, errors = _judge(_with(trainer, shape, kept.of(shape.n_layers, True)).fit(X, y, groups))  # gives the file free
+        except Error as error:
+            if shape == Shape():
+                raise
+            rows.append({**shape._asdict(), "skipped": str(error)})
+            if shape.n_layers > 1:
                 break
+            continue
+        rows.append({**shape._asdict(), **row})
+        if shape == Shape() or is_better(best, errors):
+            chosen, best = shape, errors
+        if not is_better(best, np.zeros(len(best))):
+            break
     return chosen, rows
 
 

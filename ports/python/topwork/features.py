@@ -29,11 +29,11 @@ class _Rows:
         tensor = self._tensor(file.subgraphs[0], opened)
         self._quantization: tuple[float, int] = tensor.details(tensor.shape)["quantization"]
         # What only later operators need is neither run nor kept in memory, nor is the file where a path was given.
-        at = 0 if isinstance(model, Model) else file.outputs_at()
+        changed = file.changed_at()
         data = file.with_outputs([tensor.index]) if isinstance(model, Model) else file.mapped(model, tensor.index)
         del model, opened, file, tensor
         self._session = Session(Model.from_bytes(data), n_threads=n_threads, device="cpu")
-        forget(data, at)
+        forget(data, changed)
         self._width = int(np.prod(self._session.outputs[0].shape))
         self._lock = threading.Lock()
 

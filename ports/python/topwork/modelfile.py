@@ -137,6 +137,7 @@ class ModelFile:
         data = self.data
         root = Table(data, struct.unpack_from("<I", data, 0)[0])
         buffers = Buffers(data, root.tables(4))
+        self._root = root
         self.subgraphs = [Subgraph(table, buffers) for table in root.tables(2)]
         self.operator_names = [self._name(code) for code in root.tables(1)]
         # (key, number of the subgraph, {input name: tensor}, {output name: tensor})
@@ -160,42 +161,55 @@ class ModelFile:
 
     def with_outputs(self, outputs: list[int]) -> bytes:
         """The file with these outputs of the main subgraph: the new list of them stands at the end, and the old one's place
-        points there."""
-        place = self.subgraphs[0].table.place(2)
+        points there. Signatures go where one of the old outputs does."""
+        main = self.subgraphs[0]
+        place = main.table.place(2)
         if not place:
             return bytes(self.data)
         start = len(self.data) + -len(self.data) % 4
-        return b"".join([self.data[:place], struct.pack("<I", start - place), self.data[place + 4:],
-                         bytes(start - len(self.data)), struct.pack(f"<I{len(outputs)}i", len(outputs), *outputs)])
-
+        changed = bytearray(self.data) + bytes(start - len(self.data))
+        struct.pack_into("<I", changed, place, start - place)
+        if not set(main.outputs) <= set(outputs):
+            self._drop_signatures(changed)
+        return bytes(changed + struct.pack(f"<I{len(outputs)}i", len(outputs), *outputs))
 
     def mapped(self, path: Union[str, "os.PathLike[str]"], output: int) -> Union[bytes, mmap.mmap]:
-        """The same with one output, of the file at this path, from which it was opened: mapped into memory, where only the page
-        that names the outputs is a copy. As bytes where the list has no place or the file is part of another."""
+        """The same with one output, of the file at this path, from which it was opened: mapped into memory, where only the pages
+        that were changed are copies. As bytes where the list has no place or the file is part of another."""
         if not self.subgraphs[0].outputs or os.path.getsize(path) != len(self.data):
             return self.with_outputs([output])
         with open(path, "rb") as stream:
             file = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
-        struct.pack_into("<Ii", file, self.outputs_at(), 1, output)
+        struct.pack_into("<Ii", file, self._list_at(self.subgraphs[0].table.place(2)), 1, output)
+        if self.subgraphs[0].outputs != [output]:
+            self._drop_signatures(file)
         return file
 
-    def outputs_at(self) -> int:
-        """Where the main subgraph's list of outputs lies: how many, and their numbers."""
-        place = self.subgraphs[0].table.place(2)
+    def changed_at(self) -> list[int]:
+        """Where `mapped` changes the file: the main subgraph's list of outputs, and that of signatures."""
+        return [self._list_at(place) for place in (self.subgraphs[0].table.place(2), self._root.place(7)) if place]
+
+    def _list_at(self, place: int) -> int:
         return place + int(struct.unpack_from("<I", self.data, place)[0])
 
+    def _drop_signatures(self, file: Union[bytearray, mmap.mmap]) -> None:
+        """They would name outputs that are gone."""
+        place = self._root.place(7)
+        if place:
+            struct.pack_into("<I", file, self._list_at(place), 0)
 
-def forget(file: Union[bytes, mmap.mmap], outputs: int) -> None:
-    """Gives pages of a mapped file back that a session has made its own weights of; they are read again when need be. The page
-    with the `outputs` is kept, as it was changed."""
+
+def forget(file: Union[bytes, mmap.mmap], changed: list[int]) -> None:
+    """Gives pages of a mapped file back that a session has made its own weights of; they are read again when need be. Pages
+    with what was `changed` are kept."""
     if not isinstance(file, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
         return
-    first = outputs // mmap.PAGESIZE * mmap.PAGESIZE
-    behind = first + 2 * mmap.PAGESIZE  # the list may cross to the next page
-    if first:
-        file.madvise(mmap.MADV_DONTNEED, 0, first)
-    if behind < len(file):
-        file.madvise(mmap.MADV_DONTNEED, behind, len(file) - behind)
+    start = 0
+    for at in [*sorted(changed), len(file) + mmap.PAGESIZE]:
+        end = min(at, len(file)) // mmap.PAGESIZE * mmap.PAGESIZE if at < len(file) else len(file)
+        if end > start:
+            file.madvise(mmap.MADV_DONTNEED, start, end - start)
+        start = max(start, end + 2 * mmap.PAGESIZE)  # a list may cross to the next page
 
 
 def _names(table: Table, field: int) -> dict[str, int]:

@@ -1,7 +1,6 @@
 """Runs a model."""
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -355,6 +354,8 @@ class Session:
         """Compares with the CPU in float32, operator by operator, on the present inputs: agrees, first_divergence,
         layers, outputs. tolerance is relative to a layer's range; 0: the precision's default."""
         with self._lock:
+            import json
+
             result: dict[str, Any] = json.loads(self._core.verify(tolerance))
             return result
 

@@ -106,8 +106,9 @@ class Trainer(BaseEstimator):
         groups : [n] integers from 0 on, or None. Examples of one group (a camera, a burst) are split together.
         """
         X, y, found = targets.check(self, X, y, None)
-        self._start(X, y, found, groups)
-        self._add(X, y, groups)
+        with depth.caches(self) as kept:
+            self._start(X, y, found, groups, kept)
+            self._add(X, y, groups)
         self._train(0)
         return self
 
@@ -118,7 +119,7 @@ class Trainer(BaseEstimator):
             if self.n_layers == "auto":
                 raise ValueError('n_layers "auto" needs all examples at once: call fit')
             X, y, found = targets.check(self, X, y, classes)
-            self._start(X, y, found, groups)
+            self._start(X, y, found)
         else:
             X, y, found = targets.check(self, X, y, classes, self)
             self._grow(found)
@@ -222,12 +223,12 @@ class Trainer(BaseEstimator):
 
     # How it is done.
 
-    def _choose_depth(self, X: Any, y: Any, groups: Any) -> None:
+    def _choose_depth(self, X: Any, y: Any, groups: Any, kept: depth.Caches) -> None:
         self.depths_: list[dict[str, Any]] = []
         given = (self.options or {}).get("head.n_projected", 0)
         shape = depth.Shape(n_projected=given, n_hidden=self.n_hidden)
         if self.n_layers == "auto":
-            chosen, self.depths_ = depth.choose(self, X, y, groups)
+            chosen, self.depths_ = depth.choose(self, X, y, groups, kept)
             shape = depth.Shape(chosen.n_layers, chosen.n_projected or given, chosen.n_hidden or self.n_hidden)
         elif isinstance(self.n_layers, str):
             raise ValueError(f'n_layers is {self.n_layers!r}: give a number or "auto"')
@@ -235,8 +236,10 @@ class Trainer(BaseEstimator):
             shape = shape._replace(n_layers=self.n_layers)
         self.n_layers_, self.n_projected_, self.n_hidden_ = shape
 
-    def _start(self, X: Any, y: Any, classes: Optional[NDArray[Any]], groups: Any = None) -> None:
-        self._choose_depth(X, y, groups)
+    def _start(self, X: Any, y: Any, classes: Optional[NDArray[Any]], groups: Any = None,
+               kept: Optional[depth.Caches] = None) -> None:
+        kept = kept or depth.Caches(self.cache_path)
+        self._choose_depth(X, y, groups, kept)
         self._is_flat = y.ndim == 1
         n_outputs = y.shape[1] if y.ndim == 2 else 1 if classes is None else len(classes)
         if classes is not None:
@@ -244,7 +247,7 @@ class Trainer(BaseEstimator):
         model = self._opened(X, n_outputs)
         self._scale = self.input_scale or model.input_scale
         names = [] if classes is None else [str(name) for name in classes]
-        options = self._options(n_outputs)
+        options = self._options(n_outputs, kept)
         core = _core.Trainer.create(model, options, names)
         if self.optimizer == options["optimizer.kind"] == "auto" != core.info()["optimizer"]:
             raise ValueError(f'optimizer "auto" takes no steps, which {self._given_steps()} asks for: leave optimizer out, '
@@ -262,7 +265,7 @@ class Trainer(BaseEstimator):
             return self.model
         return Model.from_bytes(self.model) if isinstance(self.model, bytes) else Model.open(self.model)
 
-    def _options(self, n_outputs: int) -> dict[str, Any]:
+    def _options(self, n_outputs: int, kept: depth.Caches) -> dict[str, Any]:
         shape = depth.Shape(self.n_layers_, self.n_projected_, self.n_hidden_)
         optimizer = shape.optimizer(self.optimizer) if self.n_layers == "auto" else self.optimizer
         options: dict[str, Any] = {
@@ -273,7 +276,7 @@ class Trainer(BaseEstimator):
             "head.n_projected": self.n_projected_,
             "validation_fraction": self.validation_fraction, "reject_rate": self.reject_rate,
             "n_threads": self.n_threads}
-        cache_path = None if self.cache_path is None else os.fspath(self.cache_path)
+        cache_path = kept.of(self.n_layers_)
         for name, value in (("device", self.device), ("features.cache_path", cache_path)):
             if value is not None:
                 options[name] = value

@@ -49,3 +49,16 @@ def test_scores_are_the_models_answers():
     np.testing.assert_allclose(scores(x), [session.run(row[None])[0][0] for row in x], atol=1e-6)
     small = topwork.quantize(DIGITS, "int8", x).model
     assert np.abs(topwork.Scores(small)(x) - scores(x)).mean() < 0.02
+
+
+@pytest.mark.parametrize("opened", [str, topwork.Model.open])
+def test_signatures_of_other_outputs_are_no_concern(opened, capfd):
+    """The model's signature names its last output, which features are read before."""
+    path = ROOT / "models" / "zoo" / "efficientnet_lite0_fp16.tflite"
+    model = topwork.Model.open(path)
+    side = model.inputs[0].shape[1]
+    pixels = np.random.default_rng(1).integers(0, 256, (1, side, side, 3), np.uint8)
+    features = topwork.Features(opened(path))(pixels)
+    scores = topwork.Scores(opened(path))(pixels)
+    assert np.isfinite(features).all() and scores.shape[1] == model.outputs[0].shape[1]
+    assert capfd.readouterr().err == ""

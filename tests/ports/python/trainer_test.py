@@ -103,6 +103,18 @@ def test_features_are_kept(tmp_path):
     assert cached == [0, len(images)]
 
 
+def test_features_are_computed_once_for_trials_and_training():
+    """Each kind of features, of one layer and of two, comes from the trial's file, which is gone afterwards."""
+    images, labels = strokes()
+    trainer = topwork.Trainer(DIGITS, n_layers="auto").fit(images, labels)
+    assert trainer.n_layers_ == 1 and trainer.info["n_cached"] == len(images)
+    trainer.partial_fit(images[:9], labels[:9])
+    assert trainer.info["n_examples"] == len(images) + 9
+    images, labels = inverted()
+    trainer = topwork.Trainer(DIGITS, n_layers="auto", n_epochs=40, learning_rate=0.003).fit(images, labels)
+    assert trainer.n_layers_ > 1 and trainer.info["n_cached"] == len(images)
+
+
 def test_depths_are_compared_by_their_errors():
     from topwork.depth import is_better
     losses = np.array([1.0, 2.0, 3.0, 4.0])
