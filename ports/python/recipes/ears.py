@@ -86,6 +86,25 @@ class Ear:
         return self._spectrogram(steps).reshape(-1, self._shape[1]) / np.float32(10) + np.float32(2)
 
 
+def every(rows: Array, step: int, first: int) -> Array:
+    """Each `step`-th row from that number of the first ones on: neighbours share all embeddings but one."""
+    return rows[first % min(step, max(1, len(rows)))::step]
+
+
+def word_rows(ear: Ear, clip: Array, base: Optional[blocks.Blocks], options: Any) -> tuple[Array, int]:
+    """Rows in which the word is whole, of the clip begun at several parts of a step; how many there were of them.
+    options : shifts, ends, threshold and every, as wakeword.py takes them."""
+    found, n = [], 0
+    for shift in range(options.shifts):
+        ear.reset()
+        ear.feed(np.zeros(shift * ear.step // options.shifts, np.float32))
+        rows = ear.feed(np.concatenate([clip, np.zeros(options.ends * ear.step, np.float32)]))
+        at = np.arange(len(rows))[-options.ends:] if base is None else np.flatnonzero(base(rows)[:, 0] >= options.threshold)
+        n += len(at)
+        found.append(rows[at if base is None else every(at, options.every, shift)])
+    return np.concatenate(found), n
+
+
 def _runs(values: Array, n: int) -> Array:
     """[len(values) - n + 1, n, ...]: each n values that lie one behind the other, without a copy."""
     return np.moveaxis(sliding_window_view(values, n, axis=0), -1, 1)

@@ -27,54 +27,63 @@ from topwork import sounds
 Array = Any
 
 
-def positive_rows(ear: ears.Ear, clip: Array, base: Optional[blocks.Blocks], options: argparse.Namespace) -> Array:
-    """Rows in which the word is whole, of the clip begun at several parts of a step."""
-    found = []
-    for shift in range(options.shifts):
-        ear.reset()
-        ear.feed(np.zeros(shift * ear.step // options.shifts, np.float32))
-        rows = ear.feed(np.concatenate([clip, np.zeros(options.ends * ear.step, np.float32)]))
-        found.append(rows[-options.ends:] if base is None else rows[base(rows)[:, 0] >= options.threshold])
-    return np.concatenate(found)
+def opened(options: argparse.Namespace) -> tuple[ears.Ear, Optional[blocks.Blocks]]:
+    """The ear, and --base."""
+    model = topwork.Model.open(options.base) if options.base else None
+    n_frames = options.frames or (model.inputs[0].shape[1] if model else 16 if options.spectrogram else 1)
+    spectrogram = topwork.Model.open(options.spectrogram) if options.spectrogram else None
+    ear = ears.Ear(topwork.Model.open(options.embedding), spectrogram, n_frames=n_frames, features=options.features)
+    return ear, blocks.Blocks(model, ear.row_shape) if model else None
 
 
-def train(ear: ears.Ear, base: Optional[blocks.Blocks], options: argparse.Namespace) -> None:
-    parts, names = [], []
-    for clip in ears.clips(options.positive):
-        parts.append(positive_rows(ear, clip, base, options))
-        names.append("word")
-    n_empty = sum(len(part) == 0 for part in parts)
-    if n_empty:
-        print(f"in {n_empty} of {len(parts)} positive clips --base hears nothing: they are left out")
-    for clip in ears.clips(options.negative):
+def heard(options: argparse.Namespace) -> list[tuple[Array, str, int]]:
+    """Of each clip some rows [n, frames, size], what it is, and how many rows it had."""
+    ear, base = opened(options)
+    clips = [(*ears.word_rows(ear, clip, base, options), "word") for clip in ears.clips(options.positive)]
+    if n_empty := sum(n == 0 for _, n, _ in clips):
+        print(f"in {n_empty} of {len(clips)} positive clips --base hears nothing: they are left out")
+    for i, clip in enumerate(ears.clips(options.negative)):
         ear.reset()
-        parts.append(ear.feed(np.concatenate([clip, np.zeros(options.ends * ear.step, np.float32)])))
-        names.append("other")
-    sizes = [len(part) for part in parts]
-    X = np.concatenate(parts).reshape(sum(sizes), -1)
-    y, groups = np.repeat(names, sizes), np.repeat(np.arange(len(parts)), sizes)
+        rows = ear.feed(np.append(clip, np.zeros(options.ends * ear.step, np.float32)))
+        clips.append((ears.every(rows, options.every, i), len(rows), "other"))
+    return [(rows, name, n) for rows, n, name in clips]
+
+
+def stacked(clips: list[tuple[Array, str, int]]) -> tuple[Array, Array, Array, np.float32]:
+    """Rows [n, frames, size], names and clips' numbers; what rows that were left out take from the logit of the word."""
+    sizes, names = [len(rows) for rows, _, _ in clips], [name for _, name, _ in clips]
+    y, groups = np.repeat(names, sizes), np.repeat(np.arange(len(clips)), sizes)
     if len(set(y)) < 2:
         raise SystemExit("no rows of the word, or none of anything else: give more or longer clips")
+    share = {kind: (y == kind).sum() / sum(n for _, name, n in clips if name == kind) for kind in ("word", "other")}
+    return np.concatenate([rows for rows, _, _ in clips]), y, groups, np.float32(np.log(share["word"] / share["other"]))
+
+
+def head(X: Array, y: Array, groups: Array, prior: np.float32, seed: int) -> tuple[Array, Array, topwork.Trainer]:
+    """Weights [1, numbers of a row] and bias [1] of the word's logit, and what chose them."""
     # The head is judged by what it would be without each clip, so none is held back, which would take a second fit.
-    trainer = topwork.Trainer(seed=options.seed, device="cpu", validation_fraction=0.0).fit(X, y, groups=groups)
-    right, = [accuracy for _, accuracy, _, _, is_chosen in trainer.info["candidates"] if is_chosen]
-    print(f"{len(X)} rows of {len(parts)} clips; of clips left out {right:.1%} of the rows are right")
-    print(trainer.info["choice_reason"])
-    head = trainer.get_parameters()
+    trainer = topwork.Trainer(seed=seed, device="cpu", validation_fraction=0.0).fit(X.reshape(len(X), -1), y, groups=groups)
     sign = np.array([1, -1] if trainer.classes_[0] == "word" else [-1, 1], np.float32)
+    found = trainer.get_parameters()
     # A softmax of two is the sigmoid of their difference.
-    verifier = topwork.head_model(sign[None] @ head["head/weights"], sign[None] @ head["head/bias"],
-                                  shape=(1, *ear.row_shape))
-    verifier.save(options.output)
+    return sign[None] @ found["head/weights"], sign[None] @ found["head/bias"] - prior, trainer
 
 
-def listen(ear: ears.Ear, base: Optional[blocks.Blocks], options: argparse.Namespace) -> None:
+def train(options: argparse.Namespace) -> None:
+    X, y, groups, prior = stacked(heard(options))  # the networks' memory is free again
+    weights, bias, trainer = head(X, y, groups, prior, options.seed)
+    right, = [accuracy for _, accuracy, _, _, is_chosen in trainer.info["candidates"] if is_chosen]
+    print(f"{len(X)} rows of {groups[-1] + 1} clips; of clips left out {right:.1%} of the rows are right\n"
+          f"{trainer.info['choice_reason']}")
+    topwork.head_model(weights, bias, shape=(1, *X.shape[1:])).save(options.output)
+
+
+def listen(options: argparse.Namespace) -> None:
     """Prints where the word is heard, by both models where there are two."""
-    sound = sounds.read(options.sound, ears.RATE)
-    rows = ear.feed(np.concatenate([sound, np.zeros(3 * ear.step, np.float32)]))  # for a word at its very end
+    ear, base = opened(options)
+    rows = ear.feed(np.append(sounds.read(options.sound, ears.RATE), np.zeros(3 * ear.step, np.float32)))  # the end, too
     scores = blocks.Blocks(topwork.Model.open(options.verifier), ear.row_shape)(rows)[:, :1]
-    if base is not None:
-        scores = np.minimum(scores, base(rows)[:, :1])
+    scores = np.minimum(scores, base(rows)[:, :1]) if base else scores
     step = ear.step / ears.RATE
     for event in sounds.events(scores, ["word"], hop=step, length=step, threshold=options.threshold, gap=0.5):
         print(f"{event.start:.2f}\t{event.end:.2f}\t{event.score:.3f}")
@@ -89,26 +98,22 @@ def main() -> None:
     training.add_argument("--output", required=True, help="the new .tflite file")
     training.add_argument("--ends", type=int, default=3, help="steps around a clip's end that hold the word; default: 3")
     training.add_argument("--shifts", type=int, default=3, help="how often a positive clip is heard; default: 3")
+    training.add_argument("--every", type=int, default=3, help="takes each so many-th row of a clip; default: 3")
     training.add_argument("--seed", type=int, default=1)
     listening = commands.add_parser("listen", help="prints when the word is heard")
-    listening.add_argument("--verifier", required=True)
-    listening.add_argument("--sound", required=True)
+    for name in ("--verifier", "--sound"):
+        listening.add_argument(name, required=True)
     for command in (training, listening):
         command.add_argument("--embedding", required=True, help=".tflite that gives embeddings")
         command.add_argument("--spectrogram", help=".tflite that makes frames of samples for --embedding")
         command.add_argument("--base", help=".tflite that hears the word of any speaker")
-        command.add_argument("--frames", type=int, default=0, help="embeddings in a row; default: --base's, else 16, or 1 "
-                             "without --spectrogram")
+        command.add_argument("--frames", type=int, default=0, help="embeddings in a row; default: --base's, 16, or 1 without both")
         command.add_argument("--features", action="store_true", help="the embedding is what the last layer reads")
         command.add_argument("--threshold", type=float, default=0.5)
     options = parser.parse_args()
-
-    model = topwork.Model.open(options.base) if options.base else None
-    n_frames = options.frames or (model.inputs[0].shape[1] if model else 16 if options.spectrogram else 1)
-    spectrogram = topwork.Model.open(options.spectrogram) if options.spectrogram else None
-    ear = ears.Ear(topwork.Model.open(options.embedding), spectrogram, n_frames=n_frames, features=options.features)
-    base = blocks.Blocks(model, ear.row_shape) if model else None
-    {"train": train, "listen": listen}[options.command](ear, base, options)
+    if options.command == "train" and min(options.ends, options.shifts, options.every) < 1:
+        parser.error("--ends, --shifts and --every are 1 at least")
+    {"train": train, "listen": listen}[options.command](options)
 
 
 if __name__ == "__main__":
