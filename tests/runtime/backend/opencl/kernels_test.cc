@@ -187,6 +187,8 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
                                             "#ifdef tw_dot",
                                             "#ifdef TW_ALIGNED",
                                             "#ifndef TW_ALIGNED",
+                                            "#ifdef TW_SUB_GROUPS",
+                                            "#ifndef TW_TILES",
                                             "#ifdef TW_SPLIT",
                                             "#ifdef TW_LABELS",
                                             "#ifdef TW_MULTIPLIED",
