@@ -189,6 +189,9 @@ class Mesa:
         if not built and "export failed" in said:
             print(f"left out: the stand-in for the GPU's driver cannot hold the constants of a program ({options})")
             return {}
+        if not built and re.search(r"exit code -\d+\s*$", said):
+            print(f"left out: Mesa's compiler ends by a signal ({options})")
+            return {}
         if not built:
             raise clang.Failed(said[-1000:])
         rows = self.read(said)
