@@ -46,10 +46,10 @@ def api_functions():
     return found
 
 
-def calls_of(path):
-    """The functions of the C API that a C source, an object, a library or a program names."""
+def calls_of(path, functions):
+    """Those functions of the C API that a C source, an object, a library or a program names."""
     with open(path, "rb") as file:
-        calls = set(re.findall(r"tw_[a-z0-9_]+", file.read().decode("latin-1"))) & api_functions()
+        calls = set(re.findall(r"tw_[a-z0-9_]+", file.read().decode("latin-1"))) & functions
     if not calls:
         raise Bad("it names no function of the C API; --calls takes C sources, objects, libraries and programs, "
                   "and of C++ the objects")
@@ -210,8 +210,9 @@ def main():
     try:
         for path in args.models:
             add_model(path, names, types, selection)
+        functions = api_functions() if args.calls else set()
         for path in args.calls:
-            calls |= calls_of(path)
+            calls |= calls_of(path, functions)
     except Bad as error:
         sys.exit(f"{path}: {error}")
     except OSError as error:
