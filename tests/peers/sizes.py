@@ -108,6 +108,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--limited", action="store_true")
     args = parser.parse_args()
+    if not any(args.only in what for what, _, _ in ROWS):
+        parser.error(f"--only {args.only}: no row has that in its name")
     for tool in ("clang++-15", "aarch64-linux-gnu-g++", LLD):
         if shutil.which(tool) is None:
             print(f"{tool} is missing")
