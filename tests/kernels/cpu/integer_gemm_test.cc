@@ -271,6 +271,22 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   CHECK(n_wrong == 0);
 }
 
+// Panels larger than the cache, by any number of rows.
+void CheckLargePanels(const CpuKernels& cpu, std::mt19937* random) {
+  int i = 0;
+  for (const int64_t m : {17, 18, 31, 33, 49, 64}) {
+    for (const int64_t n : {33, 64, 97}) {
+      const int64_t runs = 1 + i % 3, run_k = (runs == 1 ? 2048 : 704) + (i % 5 == 4 ? 4 : 0);
+      const Product p = {m, n, runs, run_k, false, i % 2 == 0, false, 8};
+      Factors f = MakeFactors(p, random);
+      // Two rows change places: the step between rows is not the same.
+      if (i % 4 < 2) std::swap(f.row_offsets[3], f.row_offsets[static_cast<size_t>(m) - 2]);
+      CheckProduct(cpu, p, f);
+      ++i;
+    }
+  }
+}
+
 TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops][sets]") {
   std::mt19937 random(7);
   const auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
@@ -285,25 +301,7 @@ TEST_CASE("integer gemm: sums of bytes are exact at every height, width and dept
       if (i % 60 == 0) p.run_k += 300;
       CheckProduct(*cpu, p, MakeFactors(p, &random));
     }
-  }
-}
-
-TEST_CASE("integer gemm: panels larger than the cache, by any number of rows", "[ops][sets]") {
-  std::mt19937 random(8);
-  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
-    if (cpu->integer->bytes == nullptr) continue;
-    int i = 0;
-    for (const int64_t m : {17, 18, 31, 33, 49, 64}) {
-      for (const int64_t n : {33, 64, 97}) {
-        const int64_t runs = 1 + i % 3, run_k = (runs == 1 ? 2048 : 704) + (i % 5 == 4 ? 4 : 0);
-        const Product p = {m, n, runs, run_k, false, i % 2 == 0, false, 8};
-        Factors f = MakeFactors(p, &random);
-        // Two rows change places: the step between rows is not the same.
-        if (i % 4 < 2) std::swap(f.row_offsets[3], f.row_offsets[static_cast<size_t>(m) - 2]);
-        CheckProduct(*cpu, p, f);
-        ++i;
-      }
-    }
+    CheckLargePanels(*cpu, &random);
   }
 }
 
