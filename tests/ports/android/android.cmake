@@ -7,3 +7,6 @@ set_tests_properties(port.android_package PROPERTIES FIXTURES_REQUIRED android_f
 tw_script_test(android_sample port ports/android/sample_test.py "${PROJECT_SOURCE_DIR}/build/maven"
                "${PROJECT_SOURCE_DIR}/build/android/maven/topwork/classes" "${PROJECT_BINARY_DIR}/android_sample")
 set_tests_properties(port.android_sample PROPERTIES FIXTURES_REQUIRED android_framework)
+tw_script_test(android_shrink port ports/android/shrink_test.py "${PROJECT_SOURCE_DIR}/build/maven"
+               "${PROJECT_SOURCE_DIR}/build/android/maven" $<TARGET_FILE_DIR:topwork> "${PROJECT_BINARY_DIR}/android_shrink")
+set_tests_properties(port.android_shrink PROPERTIES FIXTURES_REQUIRED android_framework COST 30)
