@@ -2,6 +2,7 @@
 #include "runtime/train/classes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -86,6 +87,20 @@ Status CheckClassNames(const std::vector<std::string>& names) {
   return Status::Ok();
 }
 
+std::vector<int32_t> WhereNamed(const std::vector<std::string>& known,
+                                const std::vector<std::string>& names) {
+  std::map<std::string, int32_t> places;
+  for (const std::string& name : names) {
+    places.emplace(Printable(name), static_cast<int32_t>(places.size()));
+  }
+  std::vector<int32_t> where;
+  for (const std::string& name : known) {
+    const auto place = places.find(name);
+    where.push_back(place == places.end() ? -1 : place->second);
+  }
+  return where;
+}
+
 Status Classes::CheckChange() const {
   if (IsRegression(context_.options->loss.loss)) {
     return FailedPrecondition(
@@ -111,7 +126,7 @@ std::vector<std::string> Classes::NamesOrNumbers() const {
 Status Classes::Add(const std::string& name) {
   std::vector<Change> changes;
   for (const std::string& old : NamesOrNumbers()) {
-    if (old == name) return InvalidArgument("there is a class '{}' already", name);
+    if (old == Printable(name)) return InvalidArgument("there is a class '{}' already", name);
     changes.push_back({old, {static_cast<int32_t>(changes.size())}});
   }
   changes.push_back({name, {}});
@@ -136,7 +151,7 @@ Status Classes::Rename(int index, const std::string& name) {
   }
   std::vector<std::string> names = NamesOrNumbers();
   names[static_cast<size_t>(index)].clear();
-  if (name.empty() || std::count(names.begin(), names.end(), name) > 0) {
+  if (name.empty() || std::count(names.begin(), names.end(), Printable(name)) > 0) {
     return InvalidArgument("class {} cannot be called '{}': {}", index, name,
                            name.empty() ? "a name is needed" : "another class has that name");
   }
@@ -146,12 +161,7 @@ Status Classes::Rename(int index, const std::string& name) {
 }
 
 Status Classes::Set(const std::vector<std::string>& names) {
-  std::vector<int32_t> becomes;
-  for (const std::string& old : NamesOrNumbers()) {
-    const auto found = std::find(names.begin(), names.end(), old);
-    becomes.push_back(found == names.end() ? -1 : static_cast<int32_t>(found - names.begin()));
-  }
-  return Set(names, becomes);
+  return Set(names, WhereNamed(NamesOrNumbers(), names));
 }
 
 // The state with the head's rows in their new places.
@@ -170,6 +180,7 @@ Result<TrainingState> Classes::StateFor(const ClassSources& sources) const {
   const std::vector<uint8_t> fresh = MoveFresh(old.fresh_classes, sources);
   for (size_t c = 0; c < fresh.size(); ++c) state.fresh_classes[c] = imprints && fresh[c] != 0;
   state.learning_rate = old.learning_rate;
+  state.temperature = old.temperature;
   state.progress = old.progress;
   state.start.parameters = MoveHead(old.start.parameters, layout, sources);
   state.start.epoch = old.start.epoch;

@@ -54,6 +54,10 @@ class Classes {
 // INVALID_ARGUMENT for an empty name, and for one that stands twice.
 Status CheckClassNames(const std::vector<std::string>& names);
 
+// Where each of `known`, names made printable, stands in `names`; -1: nowhere.
+std::vector<int32_t> WhereNamed(const std::vector<std::string>& known,
+                                const std::vector<std::string>& names);
+
 // Works out how many classes a new trainer has: options->n_classes and the names' number are made
 // to agree. INVALID_ARGUMENT where they, the head or other options contradict each other.
 Status ResolveClasses(const Head& head, TrainerOptions* options);

@@ -95,8 +95,9 @@ Result<std::unique_ptr<Monitor>> Monitor::Create(const MonitorOptions& options, 
   TW_RETURN_IF_ERROR(CheckOptions(options));
   const int64_t needed = 2 * options.n_neighbours + 10;
   if (std::min(n, options.max_reference) < needed) {
-    return InvalidArgument("a monitor needs {} or more examples to compare with; there are {}",
-                           needed, std::min(n, options.max_reference));
+    return InvalidArgument("a monitor needs {} or more examples to compare with; {} {}", needed,
+                           n < needed ? "there are" : "max_reference is",
+                           n < needed ? n : options.max_reference);
   }
   std::vector<int32_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "runtime/train/auto/loo.h"
@@ -26,14 +27,13 @@ std::vector<int32_t> Half(const FeatureRows& examples, uint64_t seed) {
   const auto group = [&](int32_t i) {
     return examples.groups.empty() ? -1 : examples.groups[static_cast<size_t>(i)];
   };
-  std::vector<uint8_t> taken;
+  std::set<int32_t> taken;
   std::vector<int32_t> half;
   for (int32_t i : order) {
-    const size_t g = static_cast<size_t>(group(i) + 1);
-    if (taken.size() <= g) taken.resize(g + 1, false);
+    const int32_t g = group(i);
     const bool wanted = half.size() * 2 < order.size();
-    if (g > 0 && wanted) taken[g] = true;
-    if (g > 0 ? taken[g] : wanted) half.push_back(i);
+    if (g >= 0 && wanted) taken.insert(g);
+    if (g >= 0 ? taken.count(g) > 0 : wanted) half.push_back(i);
   }
   std::sort(half.begin(), half.end());
   return half;

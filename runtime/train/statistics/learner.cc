@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -36,9 +37,7 @@ Result<std::unique_ptr<Learner>> Learner::Create(Trainer* trainer,
     return InvalidArgument("the penalty is {}; it must be finite", penalty);
   }
   std::unique_ptr<Learner> learner(new Learner(trainer, penalty, keeps_features));
-  for (const std::string& name : class_names) {
-    TW_RETURN_IF_ERROR(learner->AddClass(name).status());
-  }
+  TW_RETURN_IF_ERROR(learner->AddClasses(class_names).status());
   return learner;
 }
 
@@ -140,24 +139,26 @@ Status Learner::Add(const Examples& given, const std::vector<std::string>& ids,
 }
 
 Result<int32_t> Learner::AddClass(const std::string& name) {
-  const auto found = std::find(class_names_.begin(), class_names_.end(), Printable(name));
-  const int32_t index = static_cast<int32_t>(found - class_names_.begin());
-  if (found != class_names_.end()) return index;
+  TW_ASSIGN_OR_RETURN(const std::vector<int32_t> labels, AddClasses({name}));
+  return labels[0];
+}
+
+Result<std::vector<int32_t>> Learner::AddClasses(const std::vector<std::string>& added) {
   std::vector<std::string> names = class_names_;
-  names.push_back(name);
-  TW_RETURN_IF_ERROR(SetClasses(names));
-  return index;
+  std::map<std::string, int32_t> places;
+  for (const std::string& name : names) places.emplace(name, static_cast<int32_t>(places.size()));
+  std::vector<int32_t> labels;
+  for (const std::string& name : added) {
+    const auto place = places.emplace(Printable(name), static_cast<int32_t>(places.size()));
+    if (place.second) names.push_back(name);
+    labels.push_back(place.first->second);
+  }
+  if (names.size() > class_names_.size()) TW_RETURN_IF_ERROR(SetClasses(names));
+  return labels;
 }
 
 Status Learner::SetClasses(const std::vector<std::string>& names) {
-  std::vector<int32_t> becomes;
-  for (const std::string& old : class_names_) {
-    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
-      return Printable(name) == old;
-    });
-    becomes.push_back(found == names.end() ? -1 : static_cast<int32_t>(found - names.begin()));
-  }
-  return SetClasses(names, becomes);
+  return SetClasses(names, WhereNamed(class_names_, names));
 }
 
 Status Learner::SetClasses(const std::vector<std::string>& names,

@@ -64,6 +64,7 @@ class Learner {
 
   // The index of the class of that name, which is added where it is new.
   Result<int32_t> AddClass(const std::string& name);
+  Result<std::vector<int32_t>> AddClasses(const std::vector<std::string>& names);
   // Replaces the classes; a name that exists already keeps its examples.
   Status SetClasses(const std::vector<std::string>& names);
   // The same with the new class that each present one becomes; −1: it is removed with its examples,

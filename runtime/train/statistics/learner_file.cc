@@ -171,7 +171,7 @@ Status Learner::Save(const std::string& path, bool statistics_only) {
   } else {
     data.values.parameters.assign(n_parameters, 0.0f);
     data.values.fresh_classes.assign(class_names_.size(), 0);
-    data.values.temperature = 1.0;
+    data.values.temperature = temperature_;
   }
   data.has_examples = true;
   data.is_learner = true;
@@ -223,11 +223,9 @@ Status Learner::Merge(const std::string& path, int64_t* out_n_same) {
   Status status = CheckBelongs(data, &theirs);
   if (status.ok()) status = FindShared(data, &shared);
   if (!status.ok()) return status.WithPrefix("'" + path + "': ");
-  std::vector<int32_t> labels;
-  for (int c = 0; c < data.n_classes; ++c) {
-    TW_ASSIGN_OR_RETURN(const int32_t label, AddClass(ClassOf(data, c)));
-    labels.push_back(label);
-  }
+  std::vector<std::string> names;
+  for (int c = 0; c < data.n_classes; ++c) names.push_back(ClassOf(data, c));
+  TW_ASSIGN_OR_RETURN(const std::vector<int32_t> labels, AddClasses(names));
   ridge_.Reset();
   if (theirs.size() > 0) {
     if (unkept_.scatter().empty()) unkept_ = Statistics(all_.dim(), true);

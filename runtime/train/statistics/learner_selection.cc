@@ -35,6 +35,11 @@ Status Learner::FindKept(const LearnerSelection& selection, std::vector<int64_t>
     found.insert(index);
   }
   for (const int32_t group : selection.groups) {
+    if (group < 0) {
+      return InvalidArgument(
+          "group {} stands for no group: choose such examples by their names; nothing was changed",
+          group);
+    }
     bool is_there = false;
     for (int64_t i = 0; i < n_kept(); ++i) {
       if (groups_[AsIndex(i)] != group) continue;

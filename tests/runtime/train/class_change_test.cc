@@ -211,6 +211,24 @@ TEST_CASE("trainer: classes of a sigmoid head come and go", "[train]") {
   CHECK(trainer->classes().Remove(0).code() == StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("trainer: names that are no UTF-8 keep their classes, and all keep the calibration",
+          "[train]") {
+  TrainerOptions options = Options(3);
+  options.class_names = {"caf\xe9", "a\tb", "c"};
+  const auto trainer = test::Trained(options, Images(90, 3));
+  REQUIRE(trainer->judge().Calibrate().ok());
+  const double temperature = trainer->state().temperature;
+  CHECK(temperature != 1.0);
+  REQUIRE(trainer->classes().Set({"c", "a\tb", "caf\xe9"}).ToString() == "OK");
+  CHECK(trainer->set().size() == 90);
+  CHECK(trainer->state().temperature == temperature);
+  Data reversed = Images(60, 3, 33);
+  for (int32_t& label : reversed.y) label = 2 - label;
+  CHECK(Accuracy(trainer.get(), reversed) > 0.9);
+  CHECK(trainer->classes().Add("caf\xe9").message().find("already") != std::string::npos);
+  CHECK(trainer->classes().Rename(0, "a\tb").message().find("another class") != std::string::npos);
+}
+
 TEST_CASE("trainer: two classes become one", "[train]") {
   SECTION("of any number an example") {
     const auto trainer = NewTrainer(SigmoidOptions());

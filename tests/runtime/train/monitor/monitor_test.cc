@@ -167,6 +167,18 @@ TEST_CASE("monitor: class frequencies equal NumPy's EM", "[train]") {
   CHECK(row[0] == Approx(corrected[0]).margin(1e-5));
 }
 
+TEST_CASE("monitor: too few examples, and a limit that leaves too few", "[train]") {
+  MonitorOptions options;
+  options.n_features = 4;
+  const float zeros[4] = {};
+  const auto message = [&](int64_t n) {
+    return Monitor::Create(options, n, [&](int64_t) { return zeros; }).status().message();
+  };
+  CHECK(message(5).find("; there are 5") != std::string::npos);
+  options.max_reference = 7;
+  CHECK(message(1000).find("; max_reference is 7") != std::string::npos);
+}
+
 TEST_CASE("monitor: files, and what is refused", "[train]") {
   const char* path = "monitor_test_file";
   Random random(9);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <limits>
 
 #include "runtime/session/session.h"
 #include "runtime/train/trainer.h"
@@ -118,6 +119,24 @@ TEST_CASE("Rejecter: negatives are refused more surely", "[train]") {
   const double after = Refused(model, unknown, 0.01f);
   CHECK(after > before + 0.05);
   CHECK(Refused(model, Digits("test", 0, 6), 0.01f) < 0.05);
+}
+
+TEST_CASE("Rejecter: groups may have any numbers", "[train]") {
+  const Data taught = Digits("train", 0, 9);
+  REQUIRE(static_cast<int64_t>(taught.y.size()) > kMaxStored);
+  Examples examples = taught.examples();
+  examples.read = [read = examples.read](int64_t i, Span<void* const> inputs,
+                                         ExampleTarget* target) {
+    TW_RETURN_IF_ERROR(read(i, inputs, target));
+    target->group = std::numeric_limits<int32_t>::max() - static_cast<int32_t>(i % 40);
+    return Status::Ok();
+  };
+  auto trainer = Trainer::Create(test::DigitsModel(), Options(10, 0.05f));
+  REQUIRE(trainer.ok());
+  REQUIRE((*trainer)->AddExamples(examples).ToString() == "OK");
+  REQUIRE((*trainer)->Train().ToString() == "OK");
+  CHECK(FindRejection(*Exported(trainer->get())) == 1);
+  CHECK((*trainer)->rejecter().summary().known_refused <= 0.0501);
 }
 
 TEST_CASE("Rejecter: names, an export of an export, and rates that nothing asks for", "[train]") {

@@ -83,6 +83,22 @@ TEST_CASE("memory: what is read is what was written", "[train]") {
   RequireError(again->Save(file.path), StatusCode::kFailedPrecondition, "in use");
 }
 
+TEST_CASE("memory: scores of few examples stay as sure as they are", "[train]") {
+  // One class, of which no head is made: the memory has the temperature that a new learner has.
+  const TrainerData data = Images(9, 3);
+  const test::TempFile file("one_class");
+  Owner stays = NewLearner({"a", "b", "c"}), saves = NewLearner({"a", "b", "c"});
+  for (Owner* owner : {&stays, &saves}) Add(owner, Slice(data, 0, 1), "one");
+  REQUIRE(saves->Save(file.path, false).ToString() == "OK");
+  Owner reopened = NewLearner();
+  REQUIRE(reopened->Open(file.path, true).ToString() == "OK");
+  for (Owner* owner : {&stays, &reopened}) {
+    Add(owner, Slice(data, 1, 2), "two");
+    Solved(owner);
+  }
+  CHECK(reopened.trainer->state().temperature == stays.trainer->state().temperature);
+}
+
 TEST_CASE("memory: five devices that merge have the head of all their examples", "[train]") {
   const TrainerData data = Images(100, 3);
   Owner centre = NewLearner({"a", "b", "c"});

@@ -191,6 +191,17 @@ TEST_CASE("learner: a class in the middle goes, and the others keep their names"
   RequireError(owner->SetClasses({"z", ""}), StatusCode::kInvalidArgument, "empty name");
 }
 
+TEST_CASE("learner: classes are added together, and each name once", "[train]") {
+  Owner owner = NewLearner();
+  const auto labels = owner->AddClasses({"caf\xe9", "b", "x", "caf\xe9", "x"});
+  REQUIRE(labels.status().ToString() == "OK");
+  CHECK(labels.value() == std::vector<int32_t>{3, 1, 4, 3, 4});
+  CHECK(owner->class_names().size() == 5);
+  CHECK(owner->AddClass("caf\xe9").value() == 3);
+  CHECK(owner->AddClasses({"new", ""}).status().code() == StatusCode::kInvalidArgument);
+  CHECK(owner->class_names().size() == 5);
+}
+
 TEST_CASE("learner: classes become one, and the head is that of the joined examples", "[train]") {
   const TrainerData data = Images(60, 3);
   TrainerData joined = data;
@@ -231,6 +242,10 @@ TEST_CASE("learner: wrong use is refused and changes nothing", "[train]") {
                "label 3; there are 3 classes");
   RequireError(owner->Remove(OfIds({"x1", "nobody"})), StatusCode::kNotFound, "'nobody'");
   RequireError(owner->Relabel(OfIds({"nobody"}), 0), StatusCode::kNotFound, "'nobody'");
+  for (const int32_t group : {-1, -7}) {  // examples without a group have -1
+    RequireError(owner->Remove({{}, {group}, nullptr, nullptr}), StatusCode::kInvalidArgument,
+                 "stands for no group");
+  }
   RequireError(owner->Relabel(OfIds({"x1"}), 3), StatusCode::kInvalidArgument,
                "there are 3 classes");
   CHECK(owner->n_kept() == 10);
