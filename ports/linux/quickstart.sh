@@ -101,7 +101,7 @@ step 6/7 "Ask the new model about the photograph, which is nothing that it was t
 show run faces.tflite --input cat.jpg
 "$tool" run "$output/faces.tflite" --input "$zoo/data/cat.jpg"
 
-step 7/7 "Forget one picture: the model becomes what it would be without it, and nothing is trained"
+step 7/7 "Forget one picture: the new head is that of the pictures that remain, and nothing is trained"
 show learn efficientnet_lite0_fp16.tflite --memory faces.memory --remove face/0000.png --output faces.tflite
 "$tool" learn "$model" --memory "$output/faces.memory" --remove face/0000.png \
   --output "$output/faces.tflite"

@@ -228,7 +228,7 @@ Status Learner::LendExamples() {
   }
   trainer_.AdoptExamples(std::move(contents));
   trainer_.state().choice.kind = HeadKind::kRidge;
-  trainer_.state().choice.scaling = Scaling::kStandard;
+  trainer_.state().choice.scaling = Scaling::kShrunken;
   trainer_.state().choice.penalty = penalty_;
   return Status::Ok();
 }

@@ -9,8 +9,9 @@ namespace topwork {
 namespace {
 
 constexpr int kPenalties = 33;
-// As a share of the number of features, which is the squared length of a standardised row.
-constexpr double kDefaultPenalty = 0.1;
+// As a share of the number of features. A row has the squared length of a quarter of them, where all
+// vary alike.
+constexpr double kDefaultPenalty = 0.025;
 
 }  // namespace
 

@@ -15,6 +15,13 @@ ExactSum Product(double a, double b) {
   return {product, std::fma(a, b, -product)};
 }
 
+// The power of 2 nearest to x > 0, by their ratio.
+double NearestPower(double x) {
+  int exponent = 0;
+  const double part = std::frexp(x, &exponent);  // in [½, 1)
+  return std::ldexp(part * part < 0.5 ? 0.5 : 1.0, exponent);
+}
+
 ExactSum Times(const ExactSum& a, const ExactSum& b) {
   ExactSum product = Product(a.high, b.high);
   product.Add(a.high * b.low + a.low * b.high);
@@ -63,6 +70,8 @@ void Statistics::Right(int64_t label, const double* mean, double* out) const {
 
 void Statistics::SquaredScales(double* out) const {
   const double n = static_cast<double>(n_);
+  std::vector<double> deviations;  // of features that vary
+  std::vector<int64_t> varying;
   for (int64_t d = 0; d < dim_; ++d) {
     const ExactSum& total = totals_[static_cast<size_t>(d)];
     const ExactSum squares = Times(squares_[static_cast<size_t>(d)], {n, 0.0});
@@ -70,9 +79,17 @@ void Statistics::SquaredScales(double* out) const {
     difference.Add(Times(total, total), -1.0);
     out[d] = 1.0;
     if (!(difference.high > squares.high * 0x1p-90)) continue;
-    int exponent = 0;
-    const double part = std::frexp(difference.high / (n * n), &exponent);  // in [½, 1)
-    out[d] = std::ldexp(part * part < 0.5 ? 0.5 : 1.0, exponent);
+    out[d] = NearestPower(difference.high / (n * n));
+    deviations.push_back(std::sqrt(out[d]));
+    varying.push_back(d);
+  }
+  if (varying.empty()) return;
+  std::vector<double> sorted = deviations;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  for (size_t i = 0; i < varying.size(); ++i) {
+    const double shrunken = deviations[i] + *middle;
+    out[varying[i]] = NearestPower(shrunken * shrunken);
   }
 }
 

@@ -49,8 +49,10 @@ class Statistics {
   // [dim]: the features' means; the class's mean times its count minus the mean times the count.
   void Mean(double* out) const;
   void Right(int64_t label, const double* mean, double* out) const;
-  // s² of every feature: the power of 2 that is nearest to its variance, by their ratio. It seldom
-  // changes when an example comes. A constant feature has 1.
+  // s² of every feature, with s its deviation and the median deviation (Scaling::kShrunken): features that
+  // hardly vary do not become as important as the others, and do not answer loudest for what was never
+  // taught. All are rounded to powers of 2, by their ratio, so that they seldom change when an example
+  // comes. A constant feature has 1.
   void SquaredScales(double* out) const;
 
   // As doubles, for a file: counts, sums, scatter. Read: false where the sizes do not fit, or a

@@ -18,6 +18,15 @@ struct RidgeReference {
   std::vector<double> scales;  // s of every feature
 };
 
+// The power of 2 nearest to x > 0, by their ratio.
+inline long double NearestPower(long double x) {
+  const long double root = std::sqrt(2.0L);
+  long double power = 1.0L;
+  while (x >= root * power) power *= 2.0L;
+  while (x * root < power) power /= 2.0L;
+  return power;
+}
+
 // system · x = right, in place; right has n_right columns.
 inline void Eliminate(std::vector<std::vector<long double>>* system,
                       std::vector<std::vector<long double>>* right) {
@@ -69,16 +78,18 @@ inline RidgeReference SolveRidgeAnew(const std::vector<std::vector<float>>& rows
       }
     }
   }
+  std::vector<long double> deviations, sorted;
   for (size_t d = 0; d < dim; ++d) {
-    // The variance, as a power of 2.
     const long double variance = system[d][d] / static_cast<long double>(n);
-    double squared = 1.0;
-    if (variance > 0.0L) {
-      const long double root = std::sqrt(2.0L);
-      while (variance >= root * static_cast<long double>(squared)) squared *= 2.0;
-      while (variance * root < static_cast<long double>(squared)) squared /= 2.0;
-    }
-    out.scales.push_back(std::sqrt(squared));
+    deviations.push_back(variance > 0.0L ? std::sqrt(NearestPower(variance)) : 0.0L);
+    if (variance > 0.0L) sorted.push_back(deviations.back());
+  }
+  std::sort(sorted.begin(), sorted.end());
+  for (const long double deviation : deviations) {
+    const long double shrunken = deviation + (sorted.empty() ? 0.0L : sorted[sorted.size() / 2]);
+    const bool varies = deviation > 0.0L;
+    out.scales.push_back(varies ? static_cast<double>(std::sqrt(NearestPower(shrunken * shrunken)))
+                                : 1.0);
   }
   // In units of the scales, so that float64 is enough where long double is no more.
   for (size_t d = 0; d < dim; ++d) {

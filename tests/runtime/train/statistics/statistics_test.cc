@@ -95,12 +95,19 @@ TEST_CASE("statistics: scales are the powers of 2 that are nearest to the varian
   std::vector<double> scales(kDim);
   statistics.SquaredScales(scales.data());
   CHECK(scales[0] == 1.0);
+  std::vector<double> deviations;
+  for (size_t d = 1; d < scales.size(); ++d) {
+    deviations.push_back(std::sqrt(squares[d] / 500.0 - (sum[d] / 500.0) * (sum[d] / 500.0)));
+  }
+  std::vector<double> sorted = deviations;
+  std::sort(sorted.begin(), sorted.end());
   for (size_t d = 1; d < scales.size(); ++d) {
     INFO("feature " << d);
-    const double variance = squares[d] / 500.0 - (sum[d] / 500.0) * (sum[d] / 500.0);
     CHECK(std::remainder(std::log2(scales[d]), 1.0) == 0.0);
-    CHECK(variance >= 0.707 * scales[d]);
-    CHECK(variance < 1.415 * scales[d]);
+    const double shrunken = deviations[d - 1] + sorted[sorted.size() / 2];
+    CHECK(shrunken * shrunken >=
+          0.5 * scales[d]);  // both deviations are rounded, and their sum's square
+    CHECK(shrunken * shrunken < 2.0 * scales[d]);
   }
 }
 
