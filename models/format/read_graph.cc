@@ -132,7 +132,7 @@ class GraphReader {
 
   // References to the table's strings, once for all users.
   Status ReadStrings(Span<const uint8_t> table, Value* value) {
-    std::shared_ptr<Buffer>& strings = copies_[table.data()];
+    std::shared_ptr<Buffer>& strings = strings_[table.data()];
     if (strings == nullptr) {
       const size_t bytes = std::max<size_t>(ByteSize(value->dtype, value->shape), 1);
       TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(bytes, "the strings of a constant"));
@@ -249,7 +249,7 @@ class GraphReader {
 
   const schema::Model& model_;
   Span<const uint8_t> bytes_;
-  std::map<const void*, std::shared_ptr<Buffer>> copies_;
+  std::map<const void*, std::shared_ptr<Buffer>> copies_, strings_;
   std::map<const schema::Tensor*, std::shared_ptr<Buffer>> expanded_;
 };
 

@@ -358,5 +358,38 @@ TEST_CASE("open: whatever a file calls its parts, the names that are kept are pr
   CHECK((*model)->labels() == std::vector<std::string>{"one\\x1b[2J", "two\\xff"});
 }
 
+TEST_CASE("strings and numbers of one buffer do not meet", "[format]") {
+  // A table of one string, which is two int64 to another tensor, at an address that suits no int64.
+  Bytes table = ToBytes<int32_t>({1, 12, 16});
+  table.insert(table.end(), {'a', 'b', 'c', 'd'});
+  for (const bool strings_first : {false, true}) {
+    ModelSpec spec;
+    spec.AddBuffer({});
+    spec.buffers[1].size = table.size();
+    spec.buffers[1].offset = 1 << 20;
+    for (const bool is_string : {strings_first, !strings_first}) {
+      const int t =
+          spec.AddTensor("t", is_string ? DType::kString : DType::kInt64, {is_string ? 1 : 2});
+      spec.main().tensors[static_cast<size_t>(t)].buffer = 1;
+    }
+    const size_t size = BuildModel(spec).size();
+    spec.buffers[1].offset = (size + 7) / 8 * 8 + 4;
+    Bytes bytes = BuildModel(spec);
+    REQUIRE(bytes.size() == size);
+    bytes.resize(static_cast<size_t>(spec.buffers[1].offset));
+    bytes.insert(bytes.end(), table.begin(), table.end());
+    const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+    REQUIRE(model.status().ToString() == "OK");
+    for (const Value& value : (*model)->main().values) {
+      if (value.dtype == DType::kInt64) {
+        CHECK(std::memcmp(value.data, table.data(), table.size()) == 0);
+      } else {
+        const StringRef& text = *static_cast<const StringRef*>(value.data);
+        CHECK(std::string(text.data, text.size) == "abcd");
+      }
+    }
+  }
+}
+
 }  // namespace test
 }  // namespace topwork
