@@ -13,12 +13,21 @@ constexpr size_t kMaxKept = 16;
 
 }  // namespace
 
-CalleePlanner::CalleePlanner(const Model* model, const PlanOptions& options) : model_(model) {
+CalleePlanner::CalleePlanner(const Model* model, const PlanOptions& options, bool keeps_all)
+    : model_(model), keeps_all_(keeps_all) {
   options_.max_threads = options.max_threads;
   options_.cpu = options.cpu;
   options_.optimize = options.optimize;
   options_.allocator = options.allocator;
   options_.call_depth = options.call_depth + 1;
+}
+
+bool CalleePlanner::MayKeep(const std::vector<const void*>& values) const {
+  const Span<const uint8_t> file = model_->bytes();
+  return keeps_all_ || std::all_of(values.begin(), values.end(), [&](const void* value) {
+           const uint8_t* const at = static_cast<const uint8_t*>(value);
+           return at == nullptr || (at >= file.data() && at < file.data() + file.size());
+         });
 }
 
 Result<PlannedCallee> CalleePlanner::PlanFor(int subgraph, const std::vector<Shape>& shapes,
@@ -38,6 +47,7 @@ Result<PlannedCallee> CalleePlanner::PlanFor(int subgraph, const std::vector<Sha
   // The caller's plan or session holds the model.
   const std::shared_ptr<const Model> borrowed(std::shared_ptr<const Model>(), model_);
   TW_ASSIGN_OR_RETURN(callee.plan, BuildPlan(borrowed, options));
+  if (!MayKeep(values)) return callee;
   if (kept_.size() >= kMaxKept) kept_.erase(kept_.begin());
   kept_.push_back({shapes, callee});
   return callee;

@@ -15,8 +15,9 @@ class CalleePlanner {
  public:
   // `options` are those of the plan that calls. Its shapes, outputs and devices are ignored:
   // callees compute all of their outputs on the CPU. The model must outlive the planner and its
-  // plans.
-  CalleePlanner(const Model* model, const PlanOptions& options);
+  // plans; so must all values where `keeps_all`. Else plans for values that lie elsewhere than in the
+  // model's file are made anew each time, for other values may come to lie there.
+  CalleePlanner(const Model* model, const PlanOptions& options, bool keeps_all);
 
   const Model& model() const { return *model_; }
   // How many subgraphs call each other down to those that it plans: 1 below the main subgraph.
@@ -31,7 +32,10 @@ class CalleePlanner {
     std::vector<Shape> shapes;
     PlannedCallee callee;
   };
+  bool MayKeep(const std::vector<const void*>& values) const;
+
   const Model* model_;
+  const bool keeps_all_;
   PlanOptions options_;
   std::vector<Kept> kept_;
 };

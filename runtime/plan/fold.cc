@@ -96,8 +96,11 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
     graph->values[v].data = buffers[i]->data();
     graph->values[v].owned = buffers[i];
     if (IsDequantize(op.code) || halves != nullptr) {
-      const size_t source = static_cast<size_t>(op.inputs[0]);
-      if (graph->values[source].owned == nullptr) graph->origin[v] = graph->values[source].data;
+      // Constants may share data and have other scales: those of a tensor are its alone.
+      const Value& source = graph->values[static_cast<size_t>(op.inputs[0])];
+      const bool is_half = halves != nullptr || source.dtype == DType::kFloat16;
+      const void* const scales = is_half ? nullptr : source.quantization.get();
+      if (source.owned == nullptr) graph->origin[v] = scales != nullptr ? scales : source.data;
     }
   }
   return Status::Ok();

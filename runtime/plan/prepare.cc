@@ -9,6 +9,8 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/ops/shared/indexing.h"
 #include "ports/port.h"
+#include "runtime/base/format.h"
+#include "runtime/base/hash64.h"
 #include "runtime/plan/work_graph.h"
 
 namespace topwork {
@@ -205,6 +207,21 @@ void PlanPrepareContext::ForgetSource(int input, const void* key) const {
   }
 }
 
+// What is packed differs by the instruction set, and by what tensors that share a buffer may have of
+// their own.
+std::string PlanPrepareContext::TagOf(int input, const char* tag) const {
+  const TensorView& view = *this->input(input);
+  uint64_t hash = 0;
+  if (view.quantization != nullptr) {
+    const Quantization& q = *view.quantization;
+    hash = Hash64(q.scales.data(), q.scales.size() * sizeof(float),
+                  static_cast<uint64_t>(q.axis) << 32 | static_cast<uint32_t>(q.block));
+    hash = Hash64(q.zero_points.data(), q.zero_points.size() * sizeof(int64_t), hash);
+  }
+  return StrFormat("{}:{} {} {} {}", cpu_->isa, tag, DTypeName(view.dtype), view.shape.ToString(),
+                   hash);
+}
+
 Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag, size_t bytes,
                                                      bool release_input,
                                                      FunctionRef<void(void*)> pack) {
@@ -219,7 +236,7 @@ Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag,
   std::shared_ptr<const Buffer> block;
   const bool is_models = key != nullptr && model_ != nullptr;
   if (is_models || band_cache_ != nullptr) {
-    const std::string full_tag = std::string(cpu_->isa) + ":" + tag;
+    const std::string full_tag = TagOf(input, tag);
     const uint16_t* const half = HalfConstant(input);
     const auto pack_and_forget = [&](void* to) {
       pack(to);
@@ -247,7 +264,7 @@ Result<PackingPlace> PlanPrepareContext::PlaceForConstant(int input, const char*
   const void* key = at < keys_.size() ? keys_[at] : nullptr;
   const TensorView& view = *this->input(input);
   if (!kPacksLate || key == nullptr || model_ == nullptr || view.data != key) return place;
-  const std::string full_tag = std::string(cpu_->isa) + " late:" + tag;
+  const std::string full_tag = TagOf(input, tag) + " late";
   TW_ASSIGN_OR_RETURN(const std::shared_ptr<const Buffer> block,
                       model_->pack_cache().Place(key, full_tag.c_str(), bytes, allocator_, &place));
   place.owner = model_;  // the plan, which owns what runs, keeps it

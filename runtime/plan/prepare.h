@@ -100,6 +100,7 @@ class PlanPrepareContext final : public PrepareContext {
 
  private:
   Status TakeAxis();
+  std::string TagOf(int input, const char* tag) const;
   void EmptyConstant(int input, const uint16_t* half);
   void ForgetSource(int input, const void* key) const;
 

@@ -225,7 +225,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
                              graph.values.size());
     }
   }
-  if (kHasCalls) graph.callee_planner = std::make_shared<CalleePlanner>(&model, options);
+  if (kHasCalls) graph.callee_planner = std::make_shared<CalleePlanner>(&model, options, true);
   graph.first_deferred = graph.ops.size();
   TW_RETURN_IF_ERROR(PinToCpu(options.cpu_ops, &graph));
   TW_RETURN_IF_ERROR(PinToFloat32(options.float32_ops, &graph));

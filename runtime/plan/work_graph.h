@@ -52,8 +52,8 @@ struct WorkGraph {
 
   std::vector<Value> values;
   std::vector<TensorView> views;
-  // The model's constant from which an owned constant was converted (float16 weights): its address
-  // names the constant in the model's PackCache. Null otherwise.
+  // What names an owned constant in the model's PackCache, where it was converted from one of the
+  // model's: the address of float16 weights, or of the scales of others. Null otherwise.
   std::vector<const void*> origin;
   // Owned float32 constants whose data is not filled in: the model's float16 numbers that they are
   // to hold. They are weights of operators that pack_halves (op_def.h), which seldom need the data.

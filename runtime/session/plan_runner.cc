@@ -239,7 +239,13 @@ Status PlanRunner::Run(const Profiler* profiler, const Step** failed_step) {
 }
 
 Status PlanRunner::Finish() {
-  if (deferred_ != nullptr) TW_RETURN_IF_ERROR(deferred_->Run(&views_));
+  if (deferred_ != nullptr) {
+    for (size_t i = 0; i < outputs_.size(); ++i) {  // their memory goes, even if the run ends early
+      const bool late = plan_->values[static_cast<size_t>(plan_->outputs[i])].deferred;
+      if (late && !outputs_[i].direct) outputs_[i].view.data = nullptr;
+    }
+    TW_RETURN_IF_ERROR(deferred_->Run(&views_));
+  }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     Output& output = outputs_[i];
     if (output.direct) {

@@ -185,7 +185,7 @@ void Session::SetEnvironment() {
     options.cpu = options_.cpu;
     options.optimize = options_.optimize;
     options.allocator = options_.allocator;
-    planner_.reset(new CalleePlanner(model_.get(), options));
+    planner_.reset(new CalleePlanner(model_.get(), options, false));
   }
   if (strings_ == nullptr) strings_.reset(new StringPorts(&memory_, *options_.allocator));
   environment_ = {pool_.get(),   options_.cpu,   options_.allocator, &cancellation_,

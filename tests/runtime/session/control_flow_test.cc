@@ -363,6 +363,49 @@ ModelSpec CallSpec(bool composite) {
   return spec;
 }
 
+// x's shape, folded, is doubled or multiplied by itself in a branch that a run chooses after a FILL whose
+// shape a run finds out.
+ModelSpec LateBranchSpec() {
+  ModelSpec spec;
+  const int x = spec.AddInput("x", kF, {2}), k = spec.AddInput("k", kI, {1});
+  const int p = spec.AddInput("p", kB, {});
+  const int shape = spec.AddTensor("shape", kI, {1}), filled = spec.AddTensor("filled", kF, {1});
+  const int one = spec.AddConstant("one", kF, {}, ToBytes<float>({1}));
+  const int out = spec.AddTensor("out", kI, {1});
+  spec.main().tensors[static_cast<size_t>(x)].signature = {-1};
+  spec.main().tensors[static_cast<size_t>(filled)].signature = {-1};
+  int branches[2];
+  for (const OpCode code : {OpCode::kAdd, OpCode::kMul}) {
+    const int s = branches[code == OpCode::kMul] = AddSubgraph(&spec, "branch");
+    const int a = spec.AddInput("a", kI, {1}, s), c = spec.AddTensor("c", kI, {1}, s);
+    spec.AddOp(code, {a, a}, {c},
+               OptionsSpec(code == OpCode::kAdd ? test::kAddOptions : test::kMulOptions), s);
+    Outputs(&spec, s) = {c};
+  }
+  spec.AddOp(OpCode::kShape, {x}, {shape});
+  spec.AddOp(OpCode::kFill, {k, one}, {filled});
+  spec.AddOp(OpCode::kIf, {p, shape}, {out},
+             OptionsSpec(test::kIfOptions).Int(0, branches[0]).Int(1, branches[1]));
+  spec.main().outputs = {filled, out};
+  return spec;
+}
+
+TEST_CASE("a branch that is called late sees the constants of the shapes in force", "[session]") {
+  const auto session = test::OpenSession(LateBranchSpec());
+  for (int32_t n = 2; n < 40; ++n) {
+    REQUIRE(session->ResizeInput(0, Shape({n})).ok());
+    REQUIRE(session->Prepare().ok());
+    test::SetInput<int32_t>(session.get(), 1, {3});
+    test::SetInput<uint8_t>(session.get(), 2, {1});
+    REQUIRE(session->Run().ToString() == "OK");
+    CHECK(test::GetOutput<int32_t>(*session, 1) == std::vector<int32_t>{2 * n});
+  }
+  // The FILL fails: what it gave before is gone.
+  test::SetInput<int32_t>(session.get(), 1, {-5});
+  CHECK(!session->Run().ok());
+  CHECK(session->output(0).data == nullptr);
+}
+
 TEST_CASE("calls are taken apart where that is possible", "[session]") {
   for (const bool composite : {false, true}) {
     const auto session = test::OpenSession(CallSpec(composite));

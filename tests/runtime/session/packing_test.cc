@@ -10,6 +10,7 @@
 #include "runtime/session/session.h"
 #include "tests/support/cpu_tables.h"
 #include "tests/support/model_builder.h"
+#include "tests/support/open_session.h"
 #include "tests/support/random_floats.h"
 #include "tests/support/skip.h"
 
@@ -169,6 +170,78 @@ TEST_CASE("packing: several threads pack the bytes that one does", "[session][se
       const std::vector<Bytes> alone = PackedBy(nullptr, bytes, cpu);
       REQUIRE(!alone.empty());
       CHECK(PackedBy(&pool, bytes, cpu) == alone);
+    }
+  }
+}
+
+// The outputs of layers whose weights share a buffer, together and each in a model of its own.
+struct SharedBuffer {
+  ModelSpec spec;
+  Bytes weights;
+
+  explicit SharedBuffer(Bytes bytes) : weights(std::move(bytes)) {}
+
+  // A tensor of the first constant's buffer.
+  int Add(DType type, const std::vector<int32_t>& shape, const std::vector<float>& scales = {}) {
+    if (spec.buffers.size() == 1) spec.AddBuffer(weights);
+    const int w = spec.AddTensor("w", type, shape);
+    spec.main().tensors[static_cast<size_t>(w)].buffer = 1;
+    spec.main().tensors[static_cast<size_t>(w)].scales = scales;
+    return w;
+  }
+};
+
+// Two int8 tensors of one buffer, with scales of their own, dequantized for a layer each.
+ModelSpec TwoScales(bool first, bool second) {
+  SharedBuffer shared(Bytes(32 * 48));
+  for (size_t i = 0; i < shared.weights.size(); ++i)
+    shared.weights[i] = static_cast<uint8_t>(37 * i);
+  const int in = shared.spec.AddInput("in", DType::kFloat32, {3, 48});
+  for (int k = first ? 0 : 1; k < (second ? 2 : 1); ++k) {
+    const int w = shared.Add(DType::kInt8, {32, 48}, {k == 0 ? 0.01f : 0.05f});
+    const int wide = shared.spec.AddTensor("wide", DType::kFloat32, {32, 48});
+    shared.spec.AddOp(OpCode::kDequantize, {w}, {wide});
+    const int out = shared.spec.AddTensor("out", DType::kFloat32, {3, 32});
+    shared.spec.AddOp(OpCode::kFullyConnected, {in, wide, -1}, {out},
+                      OptionsSpec(test::kFullyConnectedOptions));
+    shared.spec.main().outputs.push_back(out);
+  }
+  return shared.spec;
+}
+
+// Two filters of one buffer: 64 of 32 channels, and 32 of 64.
+ModelSpec TwoShapes(bool first, bool second) {
+  SharedBuffer shared(test::ToBytes(Weights(64, 9 * 32, false, 3)));
+  for (int k = first ? 0 : 1; k < (second ? 2 : 1); ++k) {
+    const int32_t channels = k == 0 ? 32 : 64, filters = 96 - channels;
+    const int in = shared.spec.AddInput("in", DType::kFloat32, {1, 24, 24, channels});
+    const int w = shared.Add(DType::kFloat32, {filters, 3, 3, channels});
+    const int out = shared.spec.AddTensor("out", DType::kFloat32, {1, 24, 24, filters});
+    shared.spec.AddOp(OpCode::kConv2d, {in, w, -1}, {out},
+                      OptionsSpec(test::kConv2dOptions).Int(1, 1).Int(2, 1).Int(4, 1).Int(5, 1));
+    shared.spec.main().outputs.push_back(out);
+  }
+  return shared.spec;
+}
+
+TEST_CASE("packing: tensors that share a buffer have weights of their own", "[session][sets]") {
+  for (const auto make : {TwoScales, TwoShapes}) {
+    for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+      INFO(cpu->isa);
+      SessionOptions options;
+      options.cpu = cpu;
+      const auto both = test::OpenSession(make(true, true), options);
+      const auto first = test::OpenSession(make(true, false), options);
+      const auto second = test::OpenSession(make(false, true), options);
+      for (Session* session : {both.get(), first.get(), second.get()}) {
+        for (int i = 0; i < session->n_inputs(); ++i) {
+          const auto n = static_cast<size_t>(session->input(i).shape.NumElements());
+          test::SetInput(session, i, test::RandomFloats(n, static_cast<uint32_t>(n)));
+        }
+        REQUIRE(session->Run().ToString() == "OK");
+      }
+      CHECK(test::GetOutput<float>(*both, 0) == test::GetOutput<float>(*first, 0));
+      CHECK(test::GetOutput<float>(*both, 1) == test::GetOutput<float>(*second, 0));
     }
   }
 }
