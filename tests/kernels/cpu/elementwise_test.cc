@@ -113,6 +113,23 @@ TEST_CASE("elementwise: functions are precise over all floats", "[ops][sets]") {
   }
 }
 
+// Instruction sets with fused multiply-adds do without the division.
+TEST_CASE("elementwise: HARD_SWISH divides by 6 to the bit", "[ops][sets]") {
+  constexpr int kSteps = 3 << 20;  // from -6 to 6
+  std::vector<float> x, expected;
+  for (int i = -kSteps; i <= kSteps; ++i) {
+    x.push_back(static_cast<float>(std::ldexp(i, -19)));
+    expected.push_back(x.back() * (std::min(6.0f, std::max(0.0f, x.back() + 3.0f)) / 6.0f));
+  }
+  std::vector<float> y(x.size());
+  for (const CpuKernels* cpu : RunnableTables()) {
+    INFO(cpu->isa);
+    cpu->elementwise->unary[static_cast<int>(UnaryFn::kHardSwish)](
+        x.data(), y.data(), static_cast<int64_t>(x.size()), 0.0f);
+    CHECK(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0);
+  }
+}
+
 TEST_CASE("elementwise: GELU within a few units of its argument", "[ops][sets]") {
   for (const CpuKernels* table : RunnableTables()) {
     for (bool tanh : {false, true}) {
