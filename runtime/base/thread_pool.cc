@@ -120,6 +120,7 @@ class ThreadPool::Team {
   void AwaitWorkers(uint64_t n_done, int64_t n_tasks, double task_ns, int64_t start);
   void Sleep(uint64_t n_done);
   void SetLeastClaim(int64_t n_tasks, double task_ns);
+  int64_t ClaimOf(int64_t n_left) const;
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
   void WakeWorkers(int64_t n_wanted);
   bool JudgeRun(double nanos);
@@ -276,24 +277,31 @@ void ThreadPool::Team::RunAlone(int64_t n_tasks, Body body, LoopCost* cost) {
   cost->task_ns = Blend(cost->task_ns, static_cast<double>(took) / static_cast<double>(n_tasks));
 }
 
+// The caller's first claim is made with the loop, and it does not wait until others see it: a word that
+// all look at takes a while to come back from their caches.
 void ThreadPool::Team::Share(int64_t n_tasks, Body body, LoopCost* cost) {
   double task_ns = cost == nullptr ? 0.0 : cost->task_ns;  // 0: not known
-  body_ = body;
-  SetLeastClaim(n_tasks, task_ns);
   const uint64_t n_before = n_done_.load(std::memory_order_relaxed);
   const int64_t start = port::NowNanos();
-  tasks_.store(Pack(0, static_cast<uint64_t>(n_tasks)));
+  SetLeastClaim(n_tasks, task_ns);
+  body_ = body;
+  int64_t begin = 0, end = ClaimOf(n_tasks);
+  const uint64_t rest = Pack(static_cast<uint64_t>(end), static_cast<uint64_t>(n_tasks));
   const double known_ns = task_ns * static_cast<double>(n_tasks);
-  if (known_ns <= 0.0 || known_ns >= kMinWakeNs) WakeWorkers(n_tasks - 1);
+  if (known_ns <= 0.0 || known_ns >= kMinWakeNs) {
+    tasks_.store(rest);  // before it looks who sleeps
+    WakeWorkers(n_tasks - 1);
+  } else {
+    tasks_.store(rest, std::memory_order_release);
+  }
   int64_t n_own = 0;
-  for (int64_t begin = 0, end = 0; Claim(true, &begin, &end); n_own += end - begin) {
+  do {
     for (int64_t task = begin; task < end; ++task) body(task, 0);
-  }
+    n_own += end - begin;
+  } while (Claim(true, &begin, &end));
   const int64_t now = port::NowNanos();
-  if (n_own > 0) {
-    task_ns = Blend(task_ns, static_cast<double>(now - start) / static_cast<double>(n_own));
-    if (cost != nullptr) cost->task_ns = task_ns;
-  }
+  task_ns = Blend(task_ns, static_cast<double>(now - start) / static_cast<double>(n_own));
+  if (cost != nullptr) cost->task_ns = task_ns;
   shared_ns_ += task_ns * static_cast<double>(n_tasks);
   helped_ns_ += task_ns * static_cast<double>(n_tasks - n_own);
   AwaitWorkers(n_before + static_cast<uint64_t>(n_tasks - n_own), n_tasks, task_ns, now);
@@ -337,14 +345,19 @@ void ThreadPool::Team::SetLeastClaim(int64_t n_tasks, double task_ns) {
                      std::memory_order_relaxed);
 }
 
-bool ThreadPool::Team::Claim(bool from_front, int64_t* begin, int64_t* end) {
+// Of so many that are left.
+int64_t ThreadPool::Team::ClaimOf(int64_t n_left) const {
   const int64_t parts = kClaimsPerThread * n_active_.load(std::memory_order_relaxed);
-  uint64_t tasks = tasks_.load(std::memory_order_acquire);
   const int64_t least = least_claim_.load(std::memory_order_relaxed);
+  return std::min(n_left, std::max(least, n_left / parts));
+}
+
+bool ThreadPool::Team::Claim(bool from_front, int64_t* begin, int64_t* end) {
+  uint64_t tasks = tasks_.load(std::memory_order_acquire);
   while (!IsEmpty(tasks)) {
     const int64_t first = static_cast<int64_t>(tasks >> 32);
     const int64_t last = static_cast<int64_t>(tasks & 0xffffffffu);
-    const int64_t n = std::min(last - first, std::max(least, (last - first) / parts));
+    const int64_t n = ClaimOf(last - first);
     *begin = from_front ? first : last - n;
     *end = *begin + n;
     const uint64_t rest = from_front
