@@ -45,38 +45,22 @@ void ConfigureTiles(int a_rows, int words_left, bool pairs = false) {
   _tile_loadconfig(&config);
 }
 
-// body(row, rows) for each tile of the m rows of A. Tiles are about equally high and configured.
-template <class Body>
-TW_INLINE void ForRowTiles(int64_t m, int words_left, const Body& body) {
-  const int64_t n_tiles = (m + kTileRows - 1) / kTileRows;
-  int64_t row = 0;
-  int high = 0;
-  for (int64_t i = 0; i < n_tiles; ++i) {
-    const int rows = static_cast<int>(m / n_tiles + (i < m % n_tiles ? 1 : 0));
-    if (rows != high) ConfigureTiles(rows, words_left);
-    high = rows;
-    body(row, rows);
-    row += rows;
+// The m rows of A in tiles of one height, as many times `at_once` as it takes: what configures tiles costs as
+// much as a dozen products. The last ones begin earlier where m is not a multiple, and repeat rows.
+struct RowTiles {
+  int64_t m, n;
+  int rows;  // of each
+  RowTiles(int64_t all, int at_once)
+      : m(all), n((all + at_once * kTileRows - 1) / (at_once * kTileRows) * at_once) {
+    rows = static_cast<int>((m + n - 1) / n);
   }
-}
-
-// The same for two tiles of `rows` at a time: body(row, rows, is_pair). One may be left, or of each height.
-template <class Body>
-TW_INLINE void ForPairsOfTiles(int64_t m, const Body& body) {
-  const int64_t n_tiles = (m + kTileRows - 1) / kTileRows, n_higher = m % n_tiles;
-  int64_t row = 0;
-  int high = 0;
-  for (int64_t i = 0; i < n_tiles;) {
-    const int rows = static_cast<int>(m / n_tiles + (i < n_higher ? 1 : 0));
-    const bool is_pair = i + 1 < n_tiles && i + 1 != n_higher;
-    const int n = is_pair ? 2 : 1;
-    if (n * rows != high) ConfigureTiles(rows, 0, is_pair);
-    high = n * rows;
-    body(row, rows, is_pair);
-    row += n * rows;
-    i += n;
+  int64_t Begin(int64_t i) const { return i * rows < m - rows ? i * rows : m - rows; }
+  // The first rows of tile i that have been in tiles before.
+  int Repeated(int64_t i) const {
+    const int64_t repeated = i * rows - Begin(i);
+    return repeated < rows ? static_cast<int>(repeated) : rows;
   }
-}
+};
 
 // Rows of A as tiles load them.
 struct Source {

@@ -32,20 +32,26 @@ void Multiply(const GemmTask& t, const float* a, const uint8_t* w, float* produc
 }
 
 // The panel at w by all rows.
-void RunAmxPanel(const GemmTask& t, const Panel& panel, const uint8_t* w) {
+void RunAmxPanel(const GemmTask& t, const RowTiles& tiles, const Panel& panel, const uint8_t* w) {
   const auto multiply = panel.n_vectors == 1   ? Multiply<1>
                         : panel.n_vectors == 2 ? Multiply<2>
                                                : Multiply<3>;
   alignas(64) float products[kTileRows * kMaxVectors * kLanes];
-  ForRowTiles(t.m, static_cast<int>(t.run_k % kTileWords), [&](int64_t row, int rows) {
+  for (int64_t i = 0; i < tiles.n; ++i) {
+    const int64_t row = tiles.Begin(i);
+    const int repeated = tiles.Repeated(i);
     multiply(t, t.a + row * t.lda, w, products);
-    EndRows(t, products, row, rows, panel.vector * kColumns, panel.n_vectors);
-  });
+    EndRows(t, products + repeated * panel.n_vectors * kLanes, row + repeated,
+            tiles.rows - repeated, panel.vector * kColumns, panel.n_vectors);
+  }
 }
 
 void RunAmx(const GemmTask& t) {
+  if (t.m <= 0) return;
+  const RowTiles tiles(t.m, 1);
+  ConfigureTiles(tiles.rows, static_cast<int>(t.run_k % kTileWords));
   for (int64_t p = t.panel_begin; p < t.panel_end; ++p) {
-    RunAmxPanel(t, PanelAt(t.n, p), static_cast<const uint8_t*>(PanelOf(t, p, 4)));
+    RunAmxPanel(t, tiles, PanelAt(t.n, p), static_cast<const uint8_t*>(PanelOf(t, p, 4)));
   }
   _tile_release();
 }

@@ -145,41 +145,43 @@ struct PanelTask {
   const int32_t* begin;
 };
 
-void RunTiles(const PanelTask& p) {
+// Results of a tile's sums, but for the rows that have theirs.
+void End(const PanelTask& p, const RowTiles& tiles, int64_t i, const int32_t* products) {
+  const int repeated = tiles.Repeated(i);
+  if (repeated == tiles.rows) return;
+  avx512::kIntegerBytes.end(p.t, products + repeated * p.n_vectors * kLanes,
+                            tiles.Begin(i) + repeated, tiles.rows - repeated, p.n0, p.n_vectors);
+}
+
+void RunTiles(const PanelTask& p, const RowTiles& tiles) {
   const IntegerTask& t = p.t;
   const MultiplyFunction multiply = t.flip != 0 ? MultiplyOf<TileDot::kSigned>(p.n_vectors)
                                                 : MultiplyOf<TileDot::kUnsigned>(p.n_vectors);
   alignas(64) int32_t products[kTileRows * kMaxVectors * kLanes];
-  ForRowTiles(t.m, p.depth.left, [&](int64_t row, int rows) {
-    multiply(t, RowsOf(t, row, rows), p.depth, p.w, p.begin, products);
-    avx512::kIntegerBytes.end(t, products, row, rows, p.n0, p.n_vectors);
-  });
+  for (int64_t i = 0; i < tiles.n; ++i) {
+    multiply(t, RowsOf(t, tiles.Begin(i), tiles.rows), p.depth, p.w, p.begin, products);
+    End(p, tiles, i, products);
+  }
 }
 
-void RunPairs(const PanelTask& p) {
+void RunPairs(const PanelTask& p, const RowTiles& tiles) {
   const IntegerTask& t = p.t;
-  const bool is_signed = t.flip != 0;
-  const MultiplyFunction multiply = is_signed ? MultiplyOf<TileDot::kSigned>(p.n_vectors)
-                                              : MultiplyOf<TileDot::kUnsigned>(p.n_vectors);
   const PairFunction pair =
-      is_signed ? PairOf<TileDot::kSigned>(p.n_vectors) : PairOf<TileDot::kUnsigned>(p.n_vectors);
+      t.flip != 0 ? PairOf<TileDot::kSigned>(p.n_vectors) : PairOf<TileDot::kUnsigned>(p.n_vectors);
   alignas(64) int32_t products[2 * kTileRows * kMaxVectors * kLanes];
   Ahead ahead(p.w, p.bytes, t.m, p.is_last);
-  ForPairsOfTiles(t.m, [&](int64_t row, int rows, bool is_pair) {
-    const int n = is_pair ? 2 : 1;
-    ahead.Fetch(n);
-    const Rows first = RowsOf(t, row, rows);
-    if (is_pair) {
-      pair(t, first, RowsOf(t, row + rows, rows), p.depth, p.w, p.begin, products);
-    } else {
-      multiply(t, first, p.depth, p.w, p.begin, products);
-    }
-    avx512::kIntegerBytes.end(t, products, row, n * rows, p.n0, p.n_vectors);
-  });
+  for (int64_t i = 0; i < tiles.n; i += 2) {
+    ahead.Fetch(2);
+    pair(t, RowsOf(t, tiles.Begin(i), tiles.rows), RowsOf(t, tiles.Begin(i + 1), tiles.rows),
+         p.depth, p.w, p.begin, products);
+    End(p, tiles, i, products);
+    End(p, tiles, i + 1, products + tiles.rows * p.n_vectors * kLanes);
+  }
 }
 
-// The panel's columns of all rows.
-void RunPanel(const IntegerTask& t, const Panel& panel, const Depth& depth, bool is_last) {
+// The panel's columns of all rows. `configured`: for which of both ways tiles are, or -1.
+void RunPanel(const IntegerTask& t, const Panel& panel, const Depth& depth, bool is_last,
+              int* configured) {
   const int64_t n0 = panel.vector * kLanes, width = panel.n_vectors * kLanes;
   const int64_t words = t.runs * (depth.whole * kTileWords + depth.left), bytes = width * words * 4;
   const uint8_t* w = static_cast<const uint8_t*>(t.packed) + n0 * words * 4;
@@ -189,8 +191,11 @@ void RunPanel(const IntegerTask& t, const Panel& panel, const Depth& depth, bool
     for (int64_t i = 0; i < width; ++i) begin[i] = 128 * sums[i];
   }
   const PanelTask task = {t, depth, n0, panel.n_vectors, w, bytes, is_last, begin};
-  const bool pairs = depth.left == 0 && bytes >= kLeastPanelBytes;
-  pairs ? RunPairs(task) : RunTiles(task);
+  const bool pairs = depth.left == 0 && bytes >= kLeastPanelBytes && t.m > kTileRows;
+  const RowTiles tiles(t.m, pairs ? 2 : 1);
+  if (*configured != static_cast<int>(pairs)) ConfigureTiles(tiles.rows, depth.left, pairs);
+  *configured = static_cast<int>(pairs);
+  pairs ? RunPairs(task, tiles) : RunTiles(task, tiles);
 }
 
 Depth DepthOf(int64_t words) {
@@ -205,10 +210,11 @@ void Run(const IntegerTask& t) {
   const bool fits = !t.nibbles && t.run_scale == nullptr && (t.over_read || t.run_k % 4 == 0);
   if (!fits || t.m < kLeastRows) return avx512::kIntegerBytes.run(t);
   const Depth depth = DepthOf(words);
+  int configured = -1;
   for (int64_t p = t.panel_begin; p < t.panel_end; ++p) {
     const Panel panel = PanelAt(t.n, p);
     if (panel.n_vectors > 1) {
-      RunPanel(t, panel, depth, p + 1 == t.panel_end);
+      RunPanel(t, panel, depth, p + 1 == t.panel_end, &configured);
       continue;
     }
     IntegerTask narrow = t;
