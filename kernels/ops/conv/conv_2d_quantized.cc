@@ -110,9 +110,9 @@ void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
   const bool makes_rows = s.product.makes_rows && s.product.cut.panel_blocks == 1;
   for (int64_t b = 0; b < s.batch; ++b) {
     const float* in = context.input_data<float>(0) + b * image;
-    const DynamicScale q = makes_rows ? ScaleOfImage(context, in, image, s.symmetric, partials)
-                                      : QuantizeImage(context, in, image / s.in_c, s.in_c,
-                                                      s.symmetric, partials, bytes);
+    const DynamicScale q = makes_rows
+                               ? ScaleOfImage(context, in, image, s.symmetric, partials)
+                               : QuantizeImage(context, in, image, s.symmetric, partials, bytes);
     const auto make = [&](int64_t first, int64_t n) {
       QuantizeValues(context, in + first * s.in_c, n * s.in_c, q, s.symmetric,
                      bytes + first * s.in_c);
@@ -176,8 +176,8 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   PlanImage(ragged, &scratch, &state->image);
   p.over_read = state->image.copied;
   // Where tasks read pixels that no other reads, each quantizes its own.
-  p.makes_rows =
-      dynamic_range && pointwise && !state->image.copied && p.groups == 1 && !state->joins_images;
+  p.of_pixels = pointwise && !state->image.copied && p.groups == 1;
+  p.makes_rows = dynamic_range && p.of_pixels && !state->joins_images;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
   if (dynamic_range) {

@@ -126,18 +126,13 @@ bool GoesByBytes(const PrepareContext& context, const QuantizedDepthwiseState& s
          s.weight_zero == (s.weights_unsigned ? 128 : 0);
 }
 
-// Tasks get rows, which stay together in groups of `outs`, and parts of the channels where the image
-// is small. Of a few tasks there is an even number: two threads have the same share.
+// Tasks get rows, which stay together in groups of `outs`. Of a few tasks there is an even number: two
+// threads have the same share.
 void CutRows(int64_t rows, int64_t outs, QuantizedDepthwiseState* s) {
   const auto groups_of = [&](int64_t n) { return CeilDiv(n, outs) * outs; };
   s->rows_per_task = groups_of(s->rows_per_task);
   if (!kSharesFinely) return;
   const DepthwiseShape& shape = s->shape;
-  s->parts = ChannelParts(shape.in_h * shape.in_w, shape.in_c);
-  if (s->parts > 1) {
-    s->rows_per_task = rows;
-    return;
-  }
   const auto is_uneven = [&] {
     return NumTasks(*s, rows) % 2 != 0 && NumTasks(*s, rows) < kEnoughTasks;
   };
@@ -318,8 +313,7 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
             const void* source, int32_t zero_point, uint8_t* output, IntegerDepthwiseRows shared,
-            const RangeKeeper* range = nullptr,
-            const FunctionRef<void(const ChannelRange&)>* make_channels = nullptr) {
+            const RangeKeeper* range = nullptr) {
   shared.padding = static_cast<uint8_t>(zero_point);
   const uint8_t* images =
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
@@ -331,7 +325,6 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
     const int64_t task = index / s.parts;
     ChannelRange channels = {0, s.shape.in_c};
     if (kSharesFinely) channels = PartOfChannels(index % s.parts, s.parts, s.shape.in_c);
-    if (kSharesFinely && make_channels != nullptr) (*make_channels)(channels);
     IntegerDepthwiseRows row = shared;
     row.channel_begin = channels.begin;
     row.channel_end = channels.end;
@@ -344,9 +337,7 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
 
 void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
                 IntegerDepthwiseRows row) {
-  const int64_t pixels = s.image.in_h * s.image.in_w, image = pixels * s.image.c;
-  // Where one task reads a channel, it quantizes it.
-  const bool makes_channels = kSharesFinely && s.parts > 1 && NumTasks(s, s.out_h) == s.parts;
+  const int64_t image = s.image.in_h * s.image.in_w * s.image.c;
   int8_t* bytes = reinterpret_cast<int8_t*>(context.scratch + s.image_offset);
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   float* output = context.output_data<float>(0);
@@ -361,18 +352,11 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   const RangeKeeper range(context);
   for (int64_t b = 0; b < s.batch; ++b) {
     const float* in = context.input_data<float>(0) + b * image;
-    const DynamicScale q =
-        makes_channels ? ScaleOfImage(context, in, image, false, partials)
-                       : QuantizeImage(context, in, pixels, s.image.c, false, partials, bytes);
-    const auto make = [&](const ChannelRange& channels) {
-      QuantizeChannels(context, in, pixels, s.image.c, channels, q, false, bytes);
-    };
-    const FunctionRef<void(const ChannelRange&)> make_channels = make;
+    const DynamicScale q = QuantizeImage(context, in, image, false, partials, bytes);
     row.in_scale = q.scale;
     row.bias = FoldedBias(context, s, nullptr, q.zero_point);
     uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
-    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row, &range,
-           makes_channels ? &make_channels : nullptr);
+    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row, &range);
   }
   range.Finish();
   ApplyFusedTanh(context);

@@ -161,8 +161,7 @@ void RunDynamic(const RunContext& context, const QuantizedTransposeState& s) {
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   for (int64_t b = 0; b < s.batch; ++b) {
     const float* in = context.input_data<float>(2) + b * image;
-    const DynamicScale q =
-        QuantizeImage(context, in, image / s.in_c, s.in_c, false, partials, bytes);
+    const DynamicScale q = QuantizeImage(context, in, image, false, partials, bytes);
     RunRows(context, s, b, 1, FillImage(context, s.image, bytes, false, q.zero_point), &q.scale);
   }
 }

@@ -20,6 +20,8 @@ constexpr int64_t kTaskWork = int64_t{1} << 22;
 constexpr int64_t kRowWork = int64_t{1} << 20;  // of a single row, which waits for its weights
 constexpr int64_t kOutputWork = 64;             // of its requantization
 constexpr int64_t kMadeBlocks = 8, kTilesOfMadeRows = 3;  // of rows that tasks make
+constexpr int64_t kLeastPixels = 32, kFewPixels = 64, kFewTasks = 4;
+constexpr int64_t kMostWeights = int64_t{1} << 20;  // that all threads may read
 constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
 
 // Weights in blocks that keep their 4 bits.
@@ -144,6 +146,23 @@ bool SumsAreSmall(const IntegerProduct& p, const int32_t* bias) {
     most = std::max(most, bias[i]);
   }
   return Reach(p) <= 1 << 28 && least >= -kSmallBias && most <= kSmallBias;
+}
+
+// A product of an image's pixels: other operators share out the rows of images, so a thread finds in its
+// cache what it wrote. (Of few rows all threads read all of W. Shares of the columns cost more: processors
+// fetch what lies behind them, which another one writes.)
+void ShareRows(const GemmTiles& tiles, IntegerProduct* p) {
+  const int64_t least_rows = kTilesOfMadeRows * tiles.rows;
+  if (p->makes_rows && p->m >= 4 * least_rows) {
+    p->cut = CutByRows(tiles, p->m, std::max(least_rows, p->m / kMadeBlocks));
+  } else if (p->of_pixels && p->m >= kLeastPixels && (p->makes_rows || p->m < kFewPixels) &&
+             p->n * p->k() < kMostWeights) {
+    GemmCut* const cut = &p->cut;
+    cut->panel_blocks = p->makes_rows ? 1 : 2;
+    cut->panels = CeilDiv(cut->total_panels, cut->panel_blocks);
+    cut->row_blocks = kFewTasks / cut->panel_blocks;
+    cut->rows = cut->most_rows = CeilDiv(p->m, cut->row_blocks);
+  }
 }
 
 const uint8_t* PackedOf(const RunContext& context, const IntegerProduct& p) {
@@ -294,10 +313,7 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
   const GemmTiles tiles = {p->gemm->rows, p->gemm->n_panels(p->n), kRowBlockBytes,
                            p->m == 1 ? kRowWork : kTaskWork, kOutputWork};
   p->cut = CutProduct(tiles, p->m, p->n, p->k(), false);
-  const int64_t least_rows = kTilesOfMadeRows * p->gemm->rows;
-  if (kSharesFinely && p->makes_rows && p->cut.panel_blocks > 1 && p->m >= 4 * least_rows) {
-    p->cut = CutByRows(tiles, p->m, std::max(least_rows, p->m / kMadeBlocks));
-  }
+  if (kSharesFinely && p->cut.panel_blocks > 1) ShareRows(tiles, p);
   context->SetTasks(p->groups * p->cut.n_tasks());
   const int threads = context->max_threads();
   p->rows_offset = scratch->AddSized(p->cut.most_rows, 8, threads);

@@ -45,7 +45,8 @@ struct IntegerProduct {
   int64_t m = 0, n = 0, groups = 1;
   int64_t runs = 1, run_k = 0;
   bool over_read = false;   // kOverRead bytes after every run may be read
-  bool makes_rows = false;  // tasks may make their rows: ProductRun::make_rows
+  bool of_pixels = false;   // rows are the pixels of images
+  bool makes_rows = false;  // and tasks may make theirs: ProductRun::make_rows
 
   bool in_unsigned = false;
   uint8_t flip = 0;              // of A, "bytes" only
@@ -80,8 +81,8 @@ struct IntegerProduct {
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* product);
 inline size_t ValueSize(const IntegerProduct& product) { return product.gemm->bytes ? 1 : 2; }
 
-// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read, makes_rows and real
-// are set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
+// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read, of_pixels, makes_rows
+// and real are set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* product);
 
 // What becomes of bytes once they are rounded (OpParams::fused_table); null: nothing.

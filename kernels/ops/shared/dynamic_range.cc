@@ -11,7 +11,6 @@ namespace topwork {
 namespace {
 
 constexpr int64_t kChunk = 16384, kFewChunks = 16;
-constexpr int64_t kFewPixels = 64, kMostParts = 8;
 
 // The values of chunk `index` of n: so many from *first on.
 int64_t ChunkOf(int64_t index, int64_t n, int64_t* first) {
@@ -69,11 +68,6 @@ DynamicScale MakeDynamicScale(float lo, float hi, bool symmetric) {
   return q;
 }
 
-int64_t ChannelParts(int64_t pixels, int64_t channels) {
-  const bool few = pixels < kFewPixels && channels >= kMostParts * kChannelBlock;
-  return few ? kMostParts : 1;
-}
-
 ChannelRange PartOfChannels(int64_t index, int64_t parts, int64_t channels) {
   const int64_t blocks = channels / kChannelBlock, next = index + 1;
   return {index * blocks / parts * kChannelBlock,
@@ -116,26 +110,9 @@ void QuantizeValues(const RunContext& context, const float* in, int64_t n, const
   context.cpu->integer->quantize(in, n, 1.0f / q.scale, q.zero_point, symmetric ? -127 : -128, out);
 }
 
-void QuantizeChannels(const RunContext& context, const float* in, int64_t pixels, int64_t channels,
-                      const ChannelRange& range, const DynamicScale& q, bool symmetric,
-                      int8_t* out) {
-  for (int64_t i = range.begin; i < pixels * channels; i += channels) {
-    QuantizeValues(context, in + i, range.end - range.begin, q, symmetric, out + i);
-  }
-}
-
-DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t pixels,
-                           int64_t channels, bool symmetric, float* partials, int8_t* out) {
-  const int64_t n = pixels * channels;
-  const int64_t parts = kSharesFinely ? ChannelParts(pixels, channels) : 1;
+DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
+                           float* partials, int8_t* out) {
   const DynamicScale q = ScaleOfImage(context, in, n, symmetric, partials);
-  if (parts > 1) {
-    context.pool->ParallelFor(parts, [&](int64_t part, int) {
-      QuantizeChannels(context, in, pixels, channels, PartOfChannels(part, parts, channels), q,
-                       symmetric, out);
-    });
-    return q;
-  }
   context.pool->ParallelFor(DynamicChunks(n), [&](int64_t chunk, int) {
     int64_t first = 0;
     const int64_t size = ChunkOf(chunk, n, &first);

@@ -37,13 +37,10 @@ class RangeKeeper {
   KeptRange* const range_;
 };
 
-// Channels of an image of few pixels and many channels are cut into so many parts, else 1: a thread
-// works on the channels that it wrote.
-int64_t ChannelParts(int64_t pixels, int64_t channels);
 struct ChannelRange {
   int64_t begin, end;
 };
-// Part `index` of them: whole blocks of kChannelBlock, and the last has what is left.
+// Part `index` of the channels: whole blocks of kChannelBlock, and the last has what is left.
 constexpr int64_t kChannelBlock = 64;
 ChannelRange PartOfChannels(int64_t index, int64_t parts, int64_t channels);
 
@@ -58,13 +55,9 @@ DynamicScale ScaleOfImage(const RunContext& context, const float* in, int64_t n,
 // Quantizes n values with that scale, on this thread.
 void QuantizeValues(const RunContext& context, const float* in, int64_t n, const DynamicScale& q,
                     bool symmetric, int8_t* out);
-// The same for some channels of every pixel.
-void QuantizeChannels(const RunContext& context, const float* in, int64_t pixels, int64_t channels,
-                      const ChannelRange& range, const DynamicScale& q, bool symmetric,
-                      int8_t* out);
-// Scale and values of an image, on all threads.
-DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t pixels,
-                           int64_t channels, bool symmetric, float* partials, int8_t* out);
+// Scale and n values of an image, on all threads.
+DynamicScale QuantizeImage(const RunContext& context, const float* in, int64_t n, bool symmetric,
+                           float* partials, int8_t* out);
 // Quantizes a row on this thread.
 DynamicScale QuantizeRow(const RunContext& context, const float* in, int64_t n, bool symmetric,
                          int8_t* out);

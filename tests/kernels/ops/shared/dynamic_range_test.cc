@@ -149,7 +149,7 @@ TEST_CASE("dynamic range: a range that the writer keeps is the one that a reader
   CheckChain(Chain(1, 3, 130, kLinks));
 }
 
-// Threads take channels of these, and halves of the channels of a few rows.
+// Threads take rows of these, and halves of the channels of a few rows.
 const std::vector<Link> kWideLinks = {
     {kConv, 600},         {kDepthwise, 600, 3, Activation::kRelu6},
     {kConv, 40},          {kConv, 200, 1, Activation::kRelu6},
