@@ -120,11 +120,8 @@ class Approximation {
   // K, the bias included as a feature that is hardly penalised.
   Status MakeKernel(const LogisticFitter& fitter, double penalty) {
     TW_RETURN_IF_ERROR(kernel_.Allocate(n_, n_, "the kernel of the examples"));
-    const std::vector<float>& scaled = fitter.scaled();
     const auto column = [&](int64_t d, int64_t first, int64_t n, double* to) {
-      for (int64_t k = 0; k < n; ++k) {
-        to[k] = static_cast<double>(scaled[static_cast<size_t>((first + k) * design_.dim + d)]);
-      }
+      for (int64_t k = 0; k < n; ++k) to[k] = static_cast<double>(fitter.Scaled(first + k, d));
     };
     TW_RETURN_IF_ERROR(AddSquare(design_.dim, n_, column, context_.pool, &kernel_));
     double trace = 0.0;

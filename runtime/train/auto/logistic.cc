@@ -13,26 +13,24 @@ namespace {
 constexpr int kMostIterations = 500;
 // Of the mean square of the examples: far below what float32 tells.
 constexpr double kJitter = 1e-9;
+// Scaled features that are made for a while: whole blocks of DenseHead::Scores.
+constexpr int64_t kRowsAtOnce = 64;
 
 }  // namespace
 
 Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingContext& context,
                                                                const HeadDesign* design,
-                                                               Scaling scaling, TiledMatrix gram) {
+                                                               Scaling scaling,
+                                                               LowerTriangle gram) {
   std::unique_ptr<LogisticFitter> fitter(new LogisticFitter(context, design));
   TW_ASSIGN_OR_RETURN(FeatureScale scale, FeatureScale::Of(design->ridge(), scaling));
   fitter->scales_ = std::move(scale.factor);
   fitter->means_ = std::move(scale.mean);
-  const size_t dim = static_cast<size_t>(design->dim);
-  fitter->scaled_.resize(static_cast<size_t>(design->n) * dim);
-  float* to = fitter->scaled_.data();
   double squares = 0.0;
-  for (const float* row : design->rows) {
-    for (size_t d = 0; d < dim; ++d) {
-      const double centred = static_cast<double>(row[d]) - fitter->means_[d];
-      *to = static_cast<float>(centred * fitter->scales_[d]);
-      squares += static_cast<double>(*to) * static_cast<double>(*to);
-      ++to;
+  for (int64_t b = 0; b < design->n; ++b) {
+    for (int64_t d = 0; d < design->dim; ++d) {
+      const double value = static_cast<double>(fitter->Scaled(b, d));
+      squares += value * value;
     }
   }
   const double n_free =
@@ -44,6 +42,7 @@ Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingCon
                                         options.cpu, context.pool));
   fitter->fit_dim_ = design->dim;
   if (design->n < design->dim) TW_RETURN_IF_ERROR(fitter->Reduce(scaling, std::move(gram)));
+  if (!fitter->is_reduced()) fitter->scaled_ = fitter->ScaledRows(0, design->n);
   TW_ASSIGN_OR_RETURN(fitter->fit_head_,
                       DenseHead::Create(fitter->fit_dim_, design->n_outputs, options.allocator,
                                         options.cpu, context.pool));
@@ -52,33 +51,44 @@ Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingCon
 }
 
 size_t LogisticFitter::bytes() const {
-  return design_.bytes() + (scaled_.size() + 3 * reduced_.size()) * sizeof(float) +
+  return design_.bytes() + (scaled_.size() + 2 * reduced_.size()) * sizeof(float) +
          24 * head_->parameters().size() * sizeof(float);
 }
 
-// Leaves lower_ empty where rounding leaves no Cholesky factor.
-Status LogisticFitter::Reduce(Scaling scaling, TiledMatrix gram) {
+std::vector<float> LogisticFitter::ScaledRows(int64_t first, int64_t count) const {
+  std::vector<float> rows;
+  rows.reserve(static_cast<size_t>(count * design_.dim));
+  for (int64_t b = first; b < first + count; ++b) {
+    for (int64_t d = 0; d < design_.dim; ++d) rows.push_back(Scaled(b, d));
+  }
+  return rows;
+}
+
+// In the place of the Gram matrix. Leaves lower_ empty where rounding leaves no Cholesky factor.
+Status LogisticFitter::Reduce(Scaling scaling, LowerTriangle gram) {
   const int64_t n = design_.n;
-  if (gram.n_rows == 0) {
+  if (gram.empty()) {
     TW_ASSIGN_OR_RETURN(gram, RidgePath::Gram(design_.ridge(), scaling, context_.pool));
   }
   double trace = 0.0;
-  for (int64_t i = 0; i < n; ++i) trace += *gram.at(i, i);
-  std::vector<double> lower(static_cast<size_t>(n * n), 0.0);
+  for (int64_t i = 0; i < n; ++i) trace += gram.row(i)[i];
   const auto dot = TrainKernelsFor(BestCpuKernels()).dot_doubles;
   for (int64_t i = 0; i < n; ++i) {
-    double* row = lower.data() + i * n;
+    double* row = gram.row(i);
     for (int64_t j = 0; j <= i; ++j) {
-      const double* other = lower.data() + j * n;
+      const double* other = gram.row(j);
       // Centred rows are dependent: a little keeps the factor regular.
-      double sum = *gram.at(i, j) + (i == j ? kJitter * trace / static_cast<double>(n) : 0.0);
+      double sum = row[j] + (i == j ? kJitter * trace / static_cast<double>(n) : 0.0);
       sum -= dot(row, other, j);
       if (i == j && !(sum > 0.0)) return Status::Ok();
       row[j] = i == j ? std::sqrt(sum) : sum / other[j];
     }
   }
-  reduced_.assign(lower.begin(), lower.end());
-  lower_ = std::move(lower);
+  reduced_.assign(static_cast<size_t>(n * n), 0.0f);
+  for (int64_t i = 0; i < n; ++i) {
+    std::copy_n(gram.row(i), i + 1, reduced_.begin() + static_cast<std::ptrdiff_t>(i * n));
+  }
+  lower_ = std::move(gram);
   fit_dim_ = n;
   return Status::Ok();
 }
@@ -87,19 +97,24 @@ Status LogisticFitter::Reduce(Scaling scaling, TiledMatrix gram) {
 Status LogisticFitter::ToReduced(std::vector<float>* parameters) {
   const size_t n = static_cast<size_t>(fit_dim_), dim = scales_.size();
   const size_t n_outputs = static_cast<size_t>(design_.n_outputs);
-  std::vector<const float*> rows;
-  for (size_t b = 0; b < n; ++b) rows.push_back(scaled_.data() + b * dim);
   std::copy(parameters->begin(), parameters->end(), head_->parameters().begin());
   const Span<float> bias = head_->parameters().subspan(n_outputs * dim, n_outputs);
   std::fill(bias.begin(), bias.end(), 0.0f);
   std::vector<float> scores(n * n_outputs);
-  TW_RETURN_IF_ERROR(head_->Scores(rows.data(), design_.n, scores.data()));
+  for (int64_t first = 0; first < design_.n; first += kRowsAtOnce) {
+    const int64_t count = std::min(kRowsAtOnce, design_.n - first);
+    const std::vector<float> scaled = ScaledRows(first, count);
+    std::vector<const float*> rows;
+    for (int64_t b = 0; b < count; ++b) rows.push_back(scaled.data() + b * design_.dim);
+    TW_RETURN_IF_ERROR(
+        head_->Scores(rows.data(), count, scores.data() + first * design_.n_outputs));
+  }
   std::vector<float> out((n + 1) * n_outputs);
   std::vector<double> v(n);
   const auto dot = TrainKernelsFor(BestCpuKernels()).dot_doubles;
   for (size_t c = 0; c < n_outputs; ++c) {
     for (size_t i = 0; i < n; ++i) {
-      const double* row = lower_.data() + i * n;
+      const double* row = lower_.row(static_cast<int64_t>(i));
       const double score = static_cast<double>(scores[i * n_outputs + c]);
       v[i] = (score - dot(row, v.data(), static_cast<int64_t>(i))) / row[i];
     }
@@ -119,8 +134,9 @@ Status LogisticFitter::FromReduced(std::vector<float>* parameters) const {
   for (size_t c = 0; c < n_outputs; ++c) {
     double* u = solved.data() + c * n;
     for (size_t i = n; i-- > 0;) {
-      u[i] /= lower_[i * n + i];
-      for (size_t k = 0; k < i; ++k) u[k] -= lower_[i * n + k] * u[i];
+      const double* row = lower_.row(static_cast<int64_t>(i));
+      u[i] /= row[i];
+      for (size_t k = 0; k < i; ++k) u[k] -= row[k] * u[i];
     }
   }
   TiledMatrix weights;
@@ -130,8 +146,7 @@ Status LogisticFitter::FromReduced(std::vector<float>* parameters) const {
       to[k] = solved[static_cast<size_t>((first + k) * design_.n + b)];
   };
   const auto right = [&](int64_t b, int64_t first, int64_t count, double* to) {
-    const float* row = scaled_.data() + b * design_.dim + first;
-    for (int64_t k = 0; k < count; ++k) to[k] = static_cast<double>(row[k]);
+    for (int64_t k = 0; k < count; ++k) to[k] = static_cast<double>(Scaled(b, first + k));
   };
   TW_RETURN_IF_ERROR(
       AddProducts(design_.n, design_.n_outputs, left, design_.dim, right, context_.pool, &weights));
@@ -167,13 +182,13 @@ void LogisticFitter::Rescale(const std::vector<float>& from, bool back,
 Result<std::vector<float>> LogisticFitter::ToFit(const std::vector<float>& parameters) {
   std::vector<float> fitted;
   Rescale(parameters, false, &fitted);
-  if (!lower_.empty()) TW_RETURN_IF_ERROR(ToReduced(&fitted));
+  if (is_reduced()) TW_RETURN_IF_ERROR(ToReduced(&fitted));
   return fitted;
 }
 
 Result<std::vector<float>> LogisticFitter::FromFit(const std::vector<float>& fitted) const {
   std::vector<float> scaled = fitted;
-  if (!lower_.empty()) TW_RETURN_IF_ERROR(FromReduced(&scaled));
+  if (is_reduced()) TW_RETURN_IF_ERROR(FromReduced(&scaled));
   std::vector<float> parameters;
   Rescale(scaled, true, &parameters);
   return parameters;
@@ -182,7 +197,7 @@ Result<std::vector<float>> LogisticFitter::FromFit(const std::vector<float>& fit
 Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t left_out,
                            std::vector<float>* fitted, const LbfgsOptions& options) {
   const size_t dim = static_cast<size_t>(fit_dim_);
-  const std::vector<float>& features = lower_.empty() ? scaled_ : reduced_;
+  const std::vector<float>& features = is_reduced() ? reduced_ : scaled_;
   std::vector<const float*> rows;
   std::vector<int32_t> labels;
   std::vector<const float*> values;
@@ -196,7 +211,7 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
     values.push_back(design_.values[b]);
     total += RowWeight(context_.set->loss(), design_.loss_targets(), static_cast<int64_t>(b));
   }
-  fit_head_->SetRowLengths(lower_.empty() ? nullptr : lengths.data());
+  fit_head_->SetRowLengths(is_reduced() ? lengths.data() : nullptr);
   const double decay = penalty / total;
   const size_t n_weights = dim * static_cast<size_t>(design_.n_outputs);
   const Objective objective = [&](Span<const float> x, double* out_value, Span<float> gradient) {
@@ -227,7 +242,7 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
 }
 
 Status LogisticFitter::FittedScores(const std::vector<float>& fitted, Span<float> out) {
-  const std::vector<float>& features = lower_.empty() ? scaled_ : reduced_;
+  const std::vector<float>& features = is_reduced() ? reduced_ : scaled_;
   std::vector<const float*> rows;
   std::vector<int64_t> lengths;
   for (int64_t b = 0; b < design_.n; ++b) {
@@ -235,7 +250,7 @@ Status LogisticFitter::FittedScores(const std::vector<float>& fitted, Span<float
     lengths.push_back(b + 1);
   }
   std::copy(fitted.begin(), fitted.end(), fit_head_->parameters().begin());
-  fit_head_->SetRowLengths(lower_.empty() ? nullptr : lengths.data());
+  fit_head_->SetRowLengths(is_reduced() ? lengths.data() : nullptr);
   const Status status = fit_head_->Scores(rows.data(), design_.n, out.data());
   fit_head_->SetRowLengths(nullptr);
   return status;

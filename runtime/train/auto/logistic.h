@@ -23,12 +23,16 @@ class LogisticFitter {
   // or empty.
   static Result<std::unique_ptr<LogisticFitter>> Create(const TrainingContext& context,
                                                         const HeadDesign* design, Scaling scaling,
-                                                        TiledMatrix gram);
+                                                        LowerTriangle gram);
 
   // The mean eigenvalue of the Gram matrix: a penalty of that size is a strong one.
   double mean_square() const { return mean_square_; }
-  // The scaled features, [n, dim].
-  const std::vector<float>& scaled() const { return scaled_; }
+  // Feature d of example b, scaled.
+  float Scaled(int64_t b, int64_t d) const {
+    const double value = static_cast<double>(design_.rows[static_cast<size_t>(b)][d]);
+    const size_t i = static_cast<size_t>(d);
+    return static_cast<float>((value - means_[i]) * scales_[i]);
+  }
 
   // Parameters of features as they are, to those that Fit has, and back.
   Result<std::vector<float>> ToFit(const std::vector<float>& parameters);
@@ -47,7 +51,9 @@ class LogisticFitter {
  private:
   LogisticFitter(const TrainingContext& context, const HeadDesign* design)
       : context_(context), design_(*design) {}
-  Status Reduce(Scaling scaling, TiledMatrix gram);
+  bool is_reduced() const { return !lower_.empty(); }
+  std::vector<float> ScaledRows(int64_t first, int64_t count) const;
+  Status Reduce(Scaling scaling, LowerTriangle gram);
   Status ToReduced(std::vector<float>* parameters);
   Status FromReduced(std::vector<float>* parameters) const;
   void Rescale(const std::vector<float>& from, bool back, std::vector<float>* to) const;
@@ -56,9 +62,9 @@ class LogisticFitter {
   const HeadDesign& design_;
   std::vector<double> scales_, means_;
   double mean_square_ = 1.0;
-  std::vector<float> scaled_;  // [n, dim]
+  std::vector<float> scaled_;  // [n, dim], unless they are reduced
   int64_t fit_dim_ = 0;
-  std::vector<double> lower_;   // L, [n, n]; empty: rows are fitted as they are
+  LowerTriangle lower_;         // L, [n, n]; empty: rows are fitted as they are
   std::vector<float> reduced_;  // the same in float32
   std::unique_ptr<DenseHead> head_, fit_head_;
 };

@@ -38,7 +38,7 @@ constexpr int kLooParts = 5;
 // What one use of a design leaves for the next; made where it is missing.
 struct HeadStart {
   std::vector<float> ridge;                  // the choice's ridge head without its scale
-  TiledMatrix gram;                          // of the choice's scaling, for `logistic`
+  LowerTriangle gram;                        // of the choice's scaling, for `logistic`
   std::unique_ptr<LogisticFitter> logistic;  // of the choice's scaling
 };
 

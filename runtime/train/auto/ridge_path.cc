@@ -170,19 +170,19 @@ Result<TiledMatrix> RidgePath::MakeSystem() const {
   return gram;
 }
 
-Result<TiledMatrix> RidgePath::WithoutWeights(const TiledMatrix& system) const {
-  TiledMatrix gram;
-  TW_RETURN_IF_ERROR(gram.Allocate(design_.n, design_.n, "the products of the examples"));
+Result<LowerTriangle> RidgePath::WithoutWeights(const TiledMatrix& system) const {
+  LowerTriangle gram;
+  TW_RETURN_IF_ERROR(gram.Allocate(design_.n, "the products of the examples"));
   for (int64_t i = 0; i < design_.n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
-      *gram.at(i, j) =
+      gram.row(i)[j] =
           *system.at(i, j) / (roots_[static_cast<size_t>(i)] * roots_[static_cast<size_t>(j)]);
     }
   }
   return gram;
 }
 
-Result<TiledMatrix> RidgePath::Gram(const Design& design, Scaling scaling, ThreadPool* pool) {
+Result<LowerTriangle> RidgePath::Gram(const Design& design, Scaling scaling, ThreadPool* pool) {
   TW_RETURN_IF_ERROR(CheckDesign(design));
   RidgePath path;
   path.design_ = design;
@@ -193,7 +193,7 @@ Result<TiledMatrix> RidgePath::Gram(const Design& design, Scaling scaling, Threa
   return path.WithoutWeights(system);
 }
 
-Status RidgePath::Decompose(WorkWatch* watch, TiledMatrix* out_gram) {
+Status RidgePath::Decompose(WorkWatch* watch, LowerTriangle* out_gram) {
   TW_ASSIGN_OR_RETURN(TiledMatrix system, MakeSystem());
   if (dual_ && out_gram != nullptr) {
     TW_ASSIGN_OR_RETURN(*out_gram, WithoutWeights(system));
@@ -254,7 +254,7 @@ Status RidgePath::RotateTargets() {
 }
 
 Result<RidgePath> RidgePath::MakeToSolve(const Design& design, Scaling scaling, ThreadPool* pool,
-                                         WorkWatch* watch, TiledMatrix* out_gram) {
+                                         WorkWatch* watch, LowerTriangle* out_gram) {
   TW_RETURN_IF_ERROR(CheckDesign(design));
   RidgePath path;
   path.design_ = design;
@@ -268,7 +268,7 @@ Result<RidgePath> RidgePath::MakeToSolve(const Design& design, Scaling scaling, 
 }
 
 Result<RidgePath> RidgePath::Make(const Design& design, Scaling scaling, ThreadPool* pool,
-                                  WorkWatch* watch, TiledMatrix* out_gram) {
+                                  WorkWatch* watch, LowerTriangle* out_gram) {
   TW_ASSIGN_OR_RETURN(RidgePath path, MakeToSolve(design, scaling, pool, watch, out_gram));
   TW_RETURN_IF_ERROR(path.RotateRows());
   return path;

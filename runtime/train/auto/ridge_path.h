@@ -55,14 +55,14 @@ class RidgePath {
   // are not above 0 and finite; NUMERIC where a feature or target is not finite; CANCELLED when
   // `watch` (may be null) says so.
   static Result<RidgePath> Make(const Design& design, Scaling scaling, ThreadPool* pool,
-                                WorkWatch* watch, TiledMatrix* out_gram = nullptr);
-  // The products of the scaled rows, [n, n], on and below the diagonal. Make hands them out (out_gram)
-  // where examples are fewer than features, and leaves *out_gram empty elsewhere.
-  static Result<TiledMatrix> Gram(const Design& design, Scaling scaling, ThreadPool* pool);
+                                WorkWatch* watch, LowerTriangle* out_gram = nullptr);
+  // The products of the scaled rows, [n, n]. Make hands them out (out_gram) where examples are fewer
+  // than features, and leaves *out_gram empty elsewhere.
+  static Result<LowerTriangle> Gram(const Design& design, Scaling scaling, ThreadPool* pool);
   // The same without what leaving examples out needs, in a third of the time: only Solve may be
   // called.
   static Result<RidgePath> MakeToSolve(const Design& design, Scaling scaling, ThreadPool* pool,
-                                       WorkWatch* watch, TiledMatrix* out_gram = nullptr);
+                                       WorkWatch* watch, LowerTriangle* out_gram = nullptr);
   // Bytes that a path takes.
   static size_t Bytes(int64_t n, int64_t dim, int64_t n_outputs);
 
@@ -91,8 +91,8 @@ class RidgePath {
  private:
   Status Begin(Scaling scaling);
   Result<TiledMatrix> MakeSystem() const;
-  Result<TiledMatrix> WithoutWeights(const TiledMatrix& system) const;
-  Status Decompose(WorkWatch* watch, TiledMatrix* out_gram);
+  Result<LowerTriangle> WithoutWeights(const TiledMatrix& system) const;
+  Status Decompose(WorkWatch* watch, LowerTriangle* out_gram);
   Status RotateRows();
   Status RotateTargets();
   double Original(int64_t b, int64_t c) const {

@@ -77,6 +77,15 @@ Status TiledMatrix::Allocate(int64_t rows, int64_t columns, const char* what) {
   return Status::Ok();
 }
 
+Status LowerTriangle::Allocate(int64_t n, const char* what) {
+  int64_t n_floats = 0;  // two for each double
+  if (MulOverflow(n, n + 1, &n_floats)) {
+    return OutOfMemory("{} of {} x {} does not fit into the address space", what, n, n);
+  }
+  TW_ASSIGN_OR_RETURN(buffer, AllocateZeroFloats(n_floats, what, DefaultAllocator()));
+  return Status::Ok();
+}
+
 Status AddProducts(int64_t depth, int64_t n_rows, const RowPart& a, int64_t n_columns,
                    const RowPart& b, ThreadPool* pool, TiledMatrix* out) {
   return AddPanels(depth, n_rows, a, n_columns, &b, pool, out);

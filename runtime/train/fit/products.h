@@ -22,6 +22,15 @@ struct TiledMatrix {
   }
 };
 
+// The elements of a square matrix on and below its diagonal, row by row, zero at first.
+struct LowerTriangle {
+  Buffer buffer;
+
+  Status Allocate(int64_t n, const char* what);
+  bool empty() const { return buffer.data() == nullptr; }
+  double* row(int64_t i) const { return buffer.as<double>() + i * (i + 1) / 2; }
+};
+
 // Elements [first, first + n) of row r of a matrix, into `to`; called by several threads at once.
 using RowPart = FunctionRef<void(int64_t r, int64_t first, int64_t n, double* to)>;
 
