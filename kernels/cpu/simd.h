@@ -14,6 +14,8 @@
 #include <arm_neon.h>
 #elif defined(__AVX__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 #ifndef TW_ISA
@@ -79,9 +81,15 @@ TW_INLINE void StoreFirst(float* p, Vec v, int count) {
   CopyFew(p, lanes, count);
 }
 
-// For least and greatest values; a NaN `v` is passed over.
+// For least and greatest values; a NaN `v` is passed over. (Of a choice gcc makes four instructions where
+// there is no blend.)
+#if defined(__SSE2__) && !defined(__AVX__)
+TW_INLINE Vec Lesser(Vec v, Vec least) { return (Vec)_mm_min_ps((__m128)v, (__m128)least); }
+TW_INLINE Vec Greater(Vec v, Vec most) { return (Vec)_mm_max_ps((__m128)v, (__m128)most); }
+#else
 TW_INLINE Vec Lesser(Vec v, Vec least) { return v < least ? v : least; }
 TW_INLINE Vec Greater(Vec v, Vec most) { return v > most ? v : most; }
+#endif
 // Takes results into a thread's range. Lanes without a result are 0.
 TW_INLINE void WidenRange(KeptRange::Lanes* range, Vec least, Vec most) {
   static_assert(kLanes <= kRangeLanes, "a range has a lane for each of a vector");
@@ -100,6 +108,8 @@ TW_INLINE Vec Clamp(Vec v, Vec lo, Vec hi) {
   return (Vec)_mm512_min_ps((__m512)hi, _mm512_max_ps((__m512)lo, (__m512)v));
 #elif defined(__AVX__)
   return (Vec)_mm256_min_ps((__m256)hi, _mm256_max_ps((__m256)lo, (__m256)v));
+#elif defined(__SSE2__)
+  return (Vec)_mm_min_ps((__m128)hi, _mm_max_ps((__m128)lo, (__m128)v));
 #else
   v = lo > v ? lo : v;
   return hi < v ? hi : v;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
+#include "kernels/contract/cpu_kernels.h"
+#include "kernels/cpu/integer.h"
 #include "models/format/constants.h"
 #include "runtime/base/file.h"
 
@@ -67,28 +70,22 @@ Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model
   return quantizer;
 }
 
-// False when a value is not finite. In lanes, which the compiler keeps in vectors.
+// False when a value is not finite.
 bool Quantizer::RangeOf(const TensorView& view, ValueRange* out) {
   const size_t n = static_cast<size_t>(view.shape.NumElements());
   const float* x = view.as<float>();
   if (n == 0) return true;
-  constexpr size_t kLanes = 16;
-  float low[kLanes], high[kLanes], rest[kLanes] = {};
-  std::fill_n(low, kLanes, x[0]);
-  std::fill_n(high, kLanes, x[0]);
-  const auto look = [&](const float* values, size_t lanes) {
-    for (size_t i = 0; i < lanes; ++i) {
-      low[i] = std::min(low[i], values[i]);
-      high[i] = std::max(high[i], values[i]);
-      rest[i] += values[i] - values[i];  // 0, or NaN for what is not finite
-    }
-  };
-  size_t begin = 0;
-  for (; begin + kLanes <= n; begin += kLanes) look(x + begin, kLanes);
-  look(x + begin, n - begin);
-  if (!std::all_of(rest, rest + kLanes, [](float lane) { return lane == 0.0f; })) return false;
+  int32_t others = 0;  // whose exponents have all bits set
+  for (size_t i = 0; i < n; ++i) {
+    int32_t bits;
+    std::memcpy(&bits, x + i, sizeof(bits));
+    others |= (bits & 0x7fffffff) >= 0x7f800000 ? 1 : 0;
+  }
+  if (others != 0) return false;
+  float low = x[0], high = x[0];
+  BestCpuKernels().integer->min_max(x, static_cast<int64_t>(n), &low, &high);
   if (options_.percentile == 100.0) {
-    *out = {*std::min_element(low, low + kLanes), *std::max_element(high, high + kLanes)};
+    *out = {low, high};
     return true;
   }
   sorted_.assign(x, x + n);

@@ -46,10 +46,14 @@ int64_t Fourier::PlaceOf(int64_t k, int64_t n) const {
 // (Cooley, Lewis and Welch 1970.)
 void Fourier::TransformReal(const Real& from, double* x, int64_t n) const {
   const int64_t h = n > 1 ? n / 2 : 1, lanes = this->lanes(), number = 2 * lanes;
+  int64_t reversed = 0;  // the bits of k
   for (int64_t k = 0; k < h; ++k) {
-    double* to = x + PlaceOf(k, h);
+    double* to = x + reversed * number;
     PutReal(from, 2 * k, n, lanes, to);
     PutReal(from, 2 * k + 1, n, lanes, to + lanes);
+    int64_t bit = h / 2;
+    for (; (reversed & bit) != 0; bit /= 2) reversed -= bit;  // one is added from the left
+    reversed += bit;
   }
   if (n == 1) return;
   Transform(x, h);
