@@ -115,9 +115,12 @@ int FailUsage(const CLI::App& app, int argc, char** argv, const TfliteArguments&
     const CLI::App& chosen = *app.get_subcommands().front();
     command += " " + chosen.get_name();
     const std::string unknown = UnknownFlag(chosen, argc, argv);
-    const bool is_extra = flags.arguments.empty() &&
-                          error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-    if (is_extra && !unknown.empty()) message = unknown;
+    const auto is = [&](CLI::ExitCodes code) {
+      return error.get_exit_code() == static_cast<int>(code);
+    };
+    // A misspelt flag is also what a required one lacks, so it is named first.
+    const bool may_be = is(CLI::ExitCodes::ExtrasError) || is(CLI::ExitCodes::RequiredError);
+    if (flags.arguments.empty() && may_be && !unknown.empty()) message = unknown;
   }
   return Fail(kExitUsage, InTypedWords(flags, message) + " (see " + command + " --help)");
 }

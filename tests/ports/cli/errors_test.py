@@ -115,6 +115,7 @@ def table(here):
         (["devices", "extra"], USAGE, "extra"),
         (["leran"], USAGE, "did you mean learn"),
         (["train", digits, "--optimzer", "adam"], USAGE, "no flag --optimzer; did you mean --optimizer.*train --help"),
+        (["learn", digits, "--memry", "m"], USAGE, "no flag --memry; did you mean --memory"),  # which is required
         (["train", digits, "--fly", "1"], USAGE, "no flag --fly(?!; did you mean)"),
         (["train", digits, "--seed", "1", "--fly"], USAGE, "no flag --fly"),
         (["train", digits, "--data", DIGITS_8X8 / "test", "--output", here / "new.tflite", "--negatives",
