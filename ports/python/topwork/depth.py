@@ -30,15 +30,16 @@ class Shape(NamedTuple):
 
 
 class Caches:
-    """Files that keep features from one training to the next: the user's for the last layer, or some for a while."""
+    """Files that keep features from one training to the next: the user's, or some for a while. Where the depth is chosen,
+    each has a file of its own, as what a deeper one reads differs."""
 
-    def __init__(self, given: Optional[str | os.PathLike[str]], folder: str = "") -> None:
-        self._given, self._folder = given, folder
+    def __init__(self, given: Optional[str | os.PathLike[str]], folder: str = "", is_chosen: bool = False) -> None:
+        self._given, self._folder, self._is_chosen = given, folder, is_chosen
 
-    def of(self, n_layers: int, is_trial: bool = False) -> Optional[str]:
+    def of(self, n_layers: int) -> Optional[str]:
         """The file for training so many layers; None: they are not kept."""
         if self._given is not None:
-            return None if is_trial and n_layers > 1 else os.fspath(self._given)
+            return os.fspath(self._given) + (f".{n_layers}" if self._is_chosen and n_layers > 1 else "")
         return os.path.join(self._folder, f"features_{n_layers}") if self._folder else None
 
 
@@ -46,7 +47,7 @@ class Caches:
 def caches(trainer: Trainer) -> Iterator[Caches]:
     """Those of a trainer, which go in the end. Only where the depth is chosen is anything trained twice."""
     if trainer.cache_path is not None or trainer.n_layers != "auto":
-        yield Caches(trainer.cache_path)
+        yield Caches(trainer.cache_path, is_chosen=trainer.n_layers == "auto")
         return
     import tempfile
 
@@ -67,7 +68,7 @@ def choose(trainer: Trainer, X: Any, y: Any, groups: Any, kept: Caches) -> tuple
     added = [Shape(n_projected=PROJECTED), Shape(n_hidden=HIDDEN)] if _may_add(trainer) else []
     for shape in [Shape(), *added, *map(Shape, range(2, MOST + 1))]:
         try:
-            row, errors = _judge(_with(trainer, shape, kept.of(shape.n_layers, True)).fit(X, y, groups))  # gives the file free
+            row, errors = _judge(_with(trainer, shape, kept.of(shape.n_layers)).fit(X, y, groups))  # gives the file free
         except Error as error:
             if shape == Shape():
                 raise

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Model
-from .modelfile import ModelFile, forget
 from .pictures import source
 from .session import Session
 
@@ -20,6 +19,8 @@ class _Rows:
     """A session that gives one tensor of one example after another, as real numbers."""
 
     def __init__(self, model: Union[Model, str, "os.PathLike[str]"], n_threads: int, input_scale: Scale) -> None:
+        from .modelfile import ModelFile, forget  # who makes neither has no use for it
+
         opened = model if isinstance(model, Model) else Model.open(model)
         if len(opened.inputs) != 1:
             raise ValueError(f"the model has {len(opened.inputs)} inputs: {type(self).__name__} takes models of one")

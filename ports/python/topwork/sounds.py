@@ -4,7 +4,6 @@ It needs the packages soundfile (libsndfile) and soxr, which the extra `sounds` 
 """
 from __future__ import annotations
 
-import csv
 import os
 import pathlib
 from dataclasses import dataclass
@@ -152,6 +151,8 @@ def _by_folder(root: pathlib.Path) -> Iterator[Part]:
 
 
 def _labelled(root: pathlib.Path) -> Iterator[Part]:
+    import csv
+
     with open(root / LABELS, newline="", encoding="utf-8-sig") as stream:
         rows = csv.DictReader(stream)
         if rows.fieldnames is None or list(rows.fieldnames) != ["file", "start", "end", "class"]:

@@ -15,7 +15,6 @@ from .flat import dense_model
 from .heads import ENDS
 from .pictures import source
 from .progress import Progress
-from .report import html_of
 
 ModelLike = Union[Model, str, bytes, "os.PathLike[str]", None]
 
@@ -44,7 +43,8 @@ class Trainer(BaseEstimator):
     validation_fraction : share of each class that is held back to judge the head, in [0, 1).
     reject_rate : share of known examples that the exported model may refuse as unknown; 0: it refuses nothing.
     device, n_threads : where and by how many threads; the same bits for any number of threads.
-    cache_path : file that keeps features for the next run.
+    cache_path : file that keeps features for the next run; those of n_layers "auto" that are deeper than the last layer lie
+        beside it, as cache_path.2 and so on.
     input_scale : (mean, std) by which pixels become inputs; None: as the model's metadata says.
     seed : of splitting and shuffling.
     progress : True for a progress bar (needs tqdm), or a function of a dictionary for each epoch (epoch, n_epochs,
@@ -343,6 +343,8 @@ class Trainer(BaseEstimator):
 
     def _repr_html_(self) -> str:
         """What notebooks show: the parameters, and after training its course, the heads tried and the confusions."""
+        from .report import html_of  # notebooks alone need it
+
         return html_of(self)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -115,6 +115,19 @@ def test_features_are_computed_once_for_trials_and_training():
     assert trainer.n_layers_ > 1 and trainer.info["n_cached"] == len(images)
 
 
+def test_features_of_each_depth_are_kept(tmp_path):
+    """A file of the user's and those beside it: neither trials nor the next run compute anything anew."""
+    images, labels = inverted()
+    for kept in (0, len(images)):
+        trainer = topwork.Trainer(DIGITS, n_layers="auto", n_epochs=40, learning_rate=0.003, cache_path=tmp_path / "features")
+        before = {path.name for path in tmp_path.iterdir()}
+        trainer.fit(images, labels)
+        assert trainer.n_layers_ > 1 and trainer.info["n_cached"] == len(images)
+        tried = {row["n_layers"] for row in trainer.depths_ if "skipped" not in row}
+        assert {"features", *(f"features.{n}" for n in tried if n > 1)} <= {path.name for path in tmp_path.iterdir()}
+        assert bool(before) == bool(kept)
+
+
 def test_depths_are_compared_by_their_errors():
     from topwork.depth import is_better
     losses = np.array([1.0, 2.0, 3.0, 4.0])
