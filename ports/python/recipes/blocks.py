@@ -23,6 +23,7 @@ class Blocks:
         self._model, self._shape, self._hop = model, shape, hop
         self._alone: Optional[topwork.Session] = None
         self._block: Optional[topwork.Session] = None
+        self._was_single = False
         # From silence to what is loud, as one row may change what a model makes of another.
         whole = _spread((shape[0] + SIZE * hop, *shape[1:]))
         loud = [1.0] * SIZE if hop else [0.0, *np.geomspace(1e-6, 32768, SIZE - 1)]
@@ -46,10 +47,13 @@ class Blocks:
         return self._alone
 
     def __call__(self, rows: Array) -> Array:
+        # A stream of single rows is worth a session of its own, a last row that is left over fills a block.
+        is_stream = self._was_single and len(rows) == 1
+        self._was_single = len(rows) == 1
         found = []
         for start in range(0, len(rows), SIZE):
             part = rows[start:start + SIZE].astype(np.float32)
-            if self._block is None or len(part) == 1:
+            if self._block is None or is_stream:
                 found += [self._single().run(row[None])[0].reshape(1, -1).copy() for row in part]
             else:
                 filled = np.concatenate([part, np.zeros((SIZE - len(part), *self._shape), np.float32)])

@@ -9,6 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 import blocks
+import ending
 import topwork
 from topwork import sounds
 
@@ -23,6 +24,15 @@ def clips(folder: pathlib.Path) -> Iterator[Array]:
         raise SystemExit(f"{folder}: no sounds ({', '.join(sorted(sounds.ENDINGS))})")
     for path in paths:
         yield sounds.read(path, RATE)
+
+
+def n_frames(base: Optional[topwork.Model], spectrogram: Optional[topwork.Model]) -> int:
+    """Embeddings in a row: those that the model of a word takes, without one as many as openWakeWord's, or one."""
+    if base is None:
+        return 16 if spectrogram else 1
+    if len(base.inputs[0].shape) != 3:
+        raise SystemExit(f"--base: the model takes {base.inputs[0].shape}; it must take [1, frames, size]")
+    return base.inputs[0].shape[1]
 
 
 class Ear:
@@ -41,20 +51,24 @@ class Ear:
                  step: int = 0, features: bool = False) -> None:
         shape, hop = embedding.inputs[0].shape, 0
         if len(shape) != (2 if spectrogram is None else 4):
-            kind = "without a spectrogram it must take [1, samples]" if spectrogram is None else "it must take [1, height, bands, 1]"
-            raise SystemExit(f"the embedding model takes {shape}: {kind}")
+            kind = "without --spectrogram it must take [1, samples]" if spectrogram is None else "it must take [1, height, bands, 1]"
+            raise SystemExit(f"--embedding: the model takes {shape}; {kind}")
         self._shape, self._spectrogram, self._overlap = shape[1:], None, 0
         if spectrogram is None:
             self.step = step or max(1, shape[1] // 4)
             silence = np.zeros(shape[1], np.float32)
         else:
-            one, two = (_n_frames(spectrogram, n, shape[2]) for n in (RATE, 2 * RATE))
-            samples, hop = RATE // (two - one), step or 8
-            self.step, self._overlap = hop * samples, RATE - one * samples
-            self._spectrogram: Optional[blocks.Blocks] = blocks.Blocks(spectrogram, (self._overlap + self.step,))
-            silence = np.repeat(self._parts(np.zeros(self._overlap + self.step, np.float32), 1)[-1:], shape[1], axis=0)
-        self._embed = topwork.Features(embedding) if features else blocks.Blocks(embedding, self._shape, hop)
-        row = np.repeat(self._embed(silence.reshape(shape)), n_frames, axis=0)
+            with ending.of("--spectrogram"):
+                one, two = (_n_frames(spectrogram, n, shape[2]) for n in (RATE, 2 * RATE))
+                if two <= one:
+                    raise ValueError("the model makes as many frames of two seconds as of one")
+                samples, hop = RATE // (two - one), step or 8
+                self.step, self._overlap = hop * samples, RATE - one * samples
+                self._spectrogram: Optional[blocks.Blocks] = blocks.Blocks(spectrogram, (self._overlap + self.step,))
+                silence = np.repeat(self._parts(np.zeros(self._overlap + self.step, np.float32), 1)[-1:], shape[1], axis=0)
+        with ending.of("--embedding"):
+            self._embed = topwork.Features(embedding) if features else blocks.Blocks(embedding, self._shape, hop)
+            row = np.repeat(self._embed(silence.reshape(shape)), n_frames, axis=0)
         self._silent, self.row_shape = (silence, row), row.shape
         self.reset()
 
@@ -112,4 +126,7 @@ def _runs(values: Array, n: int) -> Array:
 
 def _n_frames(spectrogram: topwork.Model, n_samples: int, bands: int) -> int:
     session = topwork.Session(spectrogram, input_shapes=[(1, n_samples)], device="cpu")
-    return session.run(np.zeros((1, n_samples), np.float32))[0].size // bands
+    size = session.run(np.zeros((1, n_samples), np.float32))[0].size
+    if size % bands:
+        raise ValueError(f"of {n_samples} samples the model makes {size} numbers: no frames of {bands} bands, as --embedding takes")
+    return size // bands

@@ -29,11 +29,11 @@ Array = Any
 
 def opened(options: argparse.Namespace) -> tuple[ears.Ear, Optional[blocks.Blocks]]:
     """The ear, and --base."""
-    model = topwork.Model.open(options.base) if options.base else None
-    n_frames = options.frames or (model.inputs[0].shape[1] if model else 16 if options.spectrogram else 1)
-    spectrogram = topwork.Model.open(options.spectrogram) if options.spectrogram else None
-    ear = ears.Ear(topwork.Model.open(options.embedding), spectrogram, n_frames=n_frames, features=options.features)
-    return ear, blocks.Blocks(model, ear.row_shape) if model else None
+    base, spectrogram, embedding = (ending.model(f"--{name}", getattr(options, name)) for name in ("base", "spectrogram", "embedding"))
+    n_frames = options.frames or ears.n_frames(base, spectrogram)
+    ear = ears.Ear(embedding, spectrogram, n_frames=n_frames, features=options.features)
+    with ending.of("--base"):
+        return ear, blocks.Blocks(base, ear.row_shape) if base else None
 
 
 def heard(options: argparse.Namespace) -> list[tuple[Array, str, int]]:
@@ -82,10 +82,10 @@ def listen(options: argparse.Namespace) -> None:
     """Prints where the word is heard, by both models where there are two."""
     ear, base = opened(options)
     rows = ear.feed(np.append(sounds.read(options.sound, ears.RATE), np.zeros(3 * ear.step, np.float32)))  # the end, too
-    scores = blocks.Blocks(topwork.Model.open(options.verifier), ear.row_shape)(rows)[:, :1]
+    with ending.of("--verifier"):
+        scores = blocks.Blocks(topwork.Model.open(options.verifier), ear.row_shape)(rows)[:, :1]
     scores = np.minimum(scores, base(rows)[:, :1]) if base else scores
-    step = ear.step / ears.RATE
-    for event in sounds.events(scores, ["word"], hop=step, length=step, threshold=options.threshold, gap=0.5):
+    for event in sounds.events(scores, ["word"], hop=(step := ear.step / ears.RATE), length=step, threshold=options.threshold, gap=0.5):
         print(f"{event.start:.2f}\t{event.end:.2f}\t{event.score:.3f}")
 
 

@@ -191,6 +191,9 @@ def test_refusals(folder, chain, tmp_path):
     out = tmp_path / "verifier.tflite"
     for arguments, said in [(["--positive", tmp_path, "--negative", folder / "other", *chain], "no sounds (.flac, .wav)"),
                             (["--positive", folder / "word", "--negative", folder / "other", *chain[2:]],
-                             "without a spectrogram it must take [1, samples]")]:
+                             "--embedding: the model takes (1, 20, 12, 1); without --spectrogram it must take [1, samples]"),
+                            ([*(clips := ["--positive", folder / "word", "--negative", folder / "other"]), *chain, "--base",
+                              chain[3]], "--base: "),
+                            ([*clips, "--spectrogram", chain[3], "--embedding", chain[3]], "--spectrogram: ")]:
         done = recipe("train", "--output", out, *arguments)
         assert done.returncode == 1 and said in done.stderr and not out.exists()
