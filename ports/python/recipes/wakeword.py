@@ -49,33 +49,33 @@ def heard(options: argparse.Namespace) -> list[tuple[Array, str, int]]:
     return [(rows, name, n) for rows, n, name in clips]
 
 
-def stacked(clips: list[tuple[Array, str, int]]) -> tuple[Array, Array, Array, np.float32]:
-    """Rows [n, frames, size], names and clips' numbers; what rows that were left out take from the logit of the word."""
+def stacked(clips: list[tuple[Array, str, int]]) -> tuple[list[Array], Array, Array, np.float32]:
+    """Rows [[n, frames, size]], names and clips' numbers; what rows that were left out take from the logit of the word."""
     sizes, names = [len(rows) for rows, _, _ in clips], [name for _, name, _ in clips]
     y, groups = np.repeat(names, sizes), np.repeat(np.arange(len(clips)), sizes)
     if len(set(y)) < 2:
         raise SystemExit("no rows of the word, or none of anything else: give more or longer clips")
     share = {kind: (y == kind).sum() / sum(n for _, name, n in clips if name == kind) for kind in ("word", "other")}
-    return np.concatenate([rows for rows, _, _ in clips]), y, groups, np.float32(np.log(share["word"] / share["other"]))
+    return [np.concatenate([rows for rows, _, _ in clips])], y, groups, np.float32(np.log(share["word"] / share["other"]))
 
 
-def head(X: Array, y: Array, groups: Array, prior: np.float32, seed: int) -> tuple[Array, Array, topwork.Trainer]:
-    """Weights [1, numbers of a row] and bias [1] of the word's logit, and what chose them."""
+def head(X: list[Array], y: Array, groups: Array, prior: np.float32, seed: int) -> tuple[Array, Array, topwork.Trainer]:
+    """Weights [1, numbers of a row] and bias [1] of the word's logit, and what chose them. X is empty then: memory holds rows once."""
     # The head is judged by what it would be without each clip, so none is held back, which would take a second fit.
-    trainer = topwork.Trainer(seed=seed, device="cpu", validation_fraction=0.0).fit(X.reshape(len(X), -1), y, groups=groups)
+    trainer = topwork.Trainer(seed=seed, device="cpu", validation_fraction=0.0).fit(X.pop().reshape(len(y), -1), y, groups=groups)
     sign = np.array([1, -1] if trainer.classes_[0] == "word" else [-1, 1], np.float32)
-    found = trainer.get_parameters()
-    # A softmax of two is the sigmoid of their difference.
+    found = trainer.get_parameters()  # a softmax of two is the sigmoid of their difference
     return sign[None] @ found["head/weights"], sign[None] @ found["head/bias"] - prior, trainer
 
 
 def train(options: argparse.Namespace) -> None:
     X, y, groups, prior = stacked(heard(options))  # the networks' memory is free again
+    shape = (1, *X[0].shape[1:])
     weights, bias, trainer = head(X, y, groups, prior, options.seed)
     right, = [accuracy for _, accuracy, _, _, is_chosen in trainer.info["candidates"] if is_chosen]
-    print(f"{len(X)} rows of {groups[-1] + 1} clips; of clips left out {right:.1%} of the rows are right\n"
+    print(f"{len(y)} rows of {groups[-1] + 1} clips; of clips left out {right:.1%} of the rows are right\n"
           f"{trainer.info['choice_reason']}")
-    topwork.head_model(weights, bias, shape=(1, *X.shape[1:])).save(options.output)
+    topwork.head_model(weights, bias, shape=shape).save(options.output)
 
 
 def listen(options: argparse.Namespace) -> None:

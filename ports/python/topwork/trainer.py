@@ -109,6 +109,7 @@ class Trainer(BaseEstimator):
         with depth.caches(self) as kept:
             self._start(X, y, found, groups, kept)
             self._add(X, y, groups)
+            del X  # the trainer has what it needs: examples that the caller does not keep are no longer in memory
         self._train(0)
         return self
 
