@@ -17,8 +17,11 @@ struct Scored {
   int64_t n = 0, n_outputs = 0;
   std::vector<int32_t> labels;
   std::vector<const float*> values;
+  std::vector<float> weights;  // empty: all 1
   Span<const float> scores;
-  Targets targets() const { return {labels.data(), values.data(), nullptr}; }
+  Targets targets() const {
+    return {labels.data(), values.data(), weights.empty() ? nullptr : weights.data()};
+  }
 };
 
 // Where all left-out examples are right no finite scale is best. This one gives the mean margin the
@@ -71,6 +74,7 @@ double SumOfLosses(const LossOptions& loss, const Scored& scored, double scale) 
 // The same with exponentials in float32, for softmax.
 double RoughSumOfLosses(const LossOptions& loss, const Scored& scored, double scale) {
   const TrainKernels& kernels = TrainKernelsFor(BestCpuKernels());
+  const Targets targets = scored.targets();
   SoftmaxMoments moments[kRowsAtOnce];
   double sum = 0.0;
   for (int64_t first = 0; first < scored.n; first += kRowsAtOnce) {
@@ -80,8 +84,7 @@ double RoughSumOfLosses(const LossOptions& loss, const Scored& scored, double sc
     for (int64_t b = 0; b < n; ++b, z += scored.n_outputs) {
       const size_t label = static_cast<size_t>(scored.labels[static_cast<size_t>(first + b)]);
       const double below = static_cast<double>(moments[b].max) - static_cast<double>(z[label]);
-      const double weight =
-          loss.class_weights.empty() ? 1.0 : static_cast<double>(loss.class_weights[label]);
+      const double weight = RowWeight(loss, targets, first + b);
       sum += weight * (std::log(moments[b].sum) + scale * below);
     }
   }
@@ -97,6 +100,7 @@ Scored Select(const HeadDesign& design, Span<const int64_t> members, Span<const 
     const size_t b = static_cast<size_t>(members.empty() ? i : members[static_cast<size_t>(i)]);
     scored.labels.push_back(design.labels[b]);
     scored.values.push_back(design.values[b]);
+    if (design.has_own_weights) scored.weights.push_back(design.weights[b]);
   }
   return scored;
 }
@@ -118,10 +122,7 @@ Result<LeftOutLoss> LossOfLeftOut(const TrainingContext& context, const HeadDesi
   LeftOutLoss out;
   TW_ASSIGN_OR_RETURN(out.scale, BestScale(loss, scored, tolerance));
   double weights = 0.0;
-  for (int64_t i = 0; i < scored.n; ++i) {
-    const int64_t b = members.empty() ? i : members[static_cast<size_t>(i)];
-    weights += RowWeight(loss, design.loss_targets(), b);
-  }
+  for (int64_t i = 0; i < scored.n; ++i) weights += RowWeight(loss, scored.targets(), i);
   const bool rough = tolerance >= kRoughScale && UsesLabels(loss.loss);
   out.loss =
       (rough ? RoughSumOfLosses(loss, scored, out.scale) : SumOfLosses(loss, scored, out.scale)) /

@@ -198,10 +198,12 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
                            std::vector<float>* fitted, const LbfgsOptions& options) {
   const size_t dim = static_cast<size_t>(fit_dim_);
   const std::vector<float>& features = is_reduced() ? reduced_ : scaled_;
+  const float* own = design_.loss_targets().weights;
   std::vector<const float*> rows;
   std::vector<int32_t> labels;
   std::vector<const float*> values;
   std::vector<int64_t> lengths;
+  std::vector<float> weights;
   double total = 0.0;
   for (size_t b = 0; b < design_.rows.size(); ++b) {
     if (left_out >= 0 && parts[b] == left_out) continue;
@@ -209,6 +211,7 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
     lengths.push_back(static_cast<int64_t>(b) + 1);
     labels.push_back(design_.labels[b]);
     values.push_back(design_.values[b]);
+    if (own != nullptr) weights.push_back(own[b]);
     total += RowWeight(context_.set->loss(), design_.loss_targets(), static_cast<int64_t>(b));
   }
   fit_head_->SetRowLengths(is_reduced() ? lengths.data() : nullptr);
@@ -218,9 +221,10 @@ Status LogisticFitter::Fit(double penalty, Span<const int32_t> parts, int32_t le
     if (context_.watch->cancelled()) return Cancelled("training was cancelled");
     std::copy(x.begin(), x.end(), fit_head_->parameters().begin());
     BatchLoss batch;
-    TW_RETURN_IF_ERROR(fit_head_->ComputeGradient(context_.set->loss(), rows.data(),
-                                                  {labels.data(), values.data()},
-                                                  static_cast<int64_t>(rows.size()), &batch));
+    TW_RETURN_IF_ERROR(fit_head_->ComputeGradient(
+        context_.set->loss(), rows.data(),
+        {labels.data(), values.data(), own != nullptr ? weights.data() : nullptr},
+        static_cast<int64_t>(rows.size()), &batch));
     double squares = 0.0;
     for (size_t i = 0; i < gradient.size(); ++i) {
       const double w = i < n_weights ? static_cast<double>(x[i]) : 0.0;

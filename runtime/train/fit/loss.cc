@@ -200,8 +200,9 @@ double LossRow(const LossOptions& options, const Targets& targets, int64_t b, in
 
 double EvaluateLossRow(const LossOptions& options, const Targets& targets, int64_t b,
                        int64_t n_outputs, const float* scores) {
+  const double weight = targets.weights != nullptr ? static_cast<double>(targets.weights[b]) : 1.0;
   if (UsesLabels(options.loss)) {
-    return EvaluateSoftmax(options, targets.labels[b], n_outputs, scores);
+    return weight * EvaluateSoftmax(options, targets.labels[b], n_outputs, scores);
   }
   const float* values = targets.values[b];
   double loss = 0.0;
@@ -211,7 +212,7 @@ double EvaluateLossRow(const LossOptions& options, const Targets& targets, int64
     loss += options.loss == Loss::kSigmoidCrossEntropy ? Sigmoid(options, c, z, t).value
                                                        : Regression(options, c, z, t).value;
   }
-  return loss / static_cast<double>(n_outputs);
+  return weight * loss / static_cast<double>(n_outputs);
 }
 
 }  // namespace topwork

@@ -1,9 +1,12 @@
 // Groups of examples: how they are split, and who keeps them.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdio>
 #include <set>
 #include <vector>
 
+#include "runtime/train/auto/left_out_loss.h"
+#include "runtime/train/auto/loo.h"
 #include "runtime/train/features/near_duplicates.h"
 #include "runtime/train/features/split.h"
 #include "tests/runtime/train/trainer_data.h"
@@ -250,6 +253,17 @@ TrainerData Unbalanced(std::vector<int32_t>* groups, bool repeated) {
   return all;
 }
 
+// Of those numbers of groups.
+Examples Grouped(const TrainerData& data, const std::vector<int32_t>& groups) {
+  Examples examples = data.examples();
+  examples.read = [&groups, read = examples.read](int64_t i, Span<void* const> inputs,
+                                                  ExampleTarget* out) {
+    out->group = groups[static_cast<size_t>(i)];
+    return read(i, inputs, out);
+  };
+  return examples;
+}
+
 TEST_CASE("groups: balanced weights are those of repeated examples", "[train]") {
   for (const Optimizer optimizer : {Optimizer::kRidge, Optimizer::kLbfgs, Optimizer::kSgd}) {
     for (const int n_layers : {1, 2}) {
@@ -269,12 +283,7 @@ TEST_CASE("groups: balanced weights are those of repeated examples", "[train]") 
         options.epochs = 10;
         options.n_layers = n_layers;
         const auto trainer = NewTrainer(options);
-        Examples examples = data.examples();
-        examples.read = [&](int64_t i, Span<void* const> inputs, ExampleTarget* out) {
-          out->group = groups[static_cast<size_t>(i)];
-          return data.examples().read(i, inputs, out);
-        };
-        REQUIRE(trainer->AddExamples(examples).ToString() == "OK");
+        REQUIRE(trainer->AddExamples(Grouped(data, groups)).ToString() == "OK");
         REQUIRE(trainer->Train().ToString() == "OK");
         const Span<const float> got = trainer->state().parameters();
         parameters.emplace_back(got.begin(), got.end());
@@ -288,6 +297,52 @@ TEST_CASE("groups: balanced weights are those of repeated examples", "[train]") 
       CAPTURE(static_cast<int>(optimizer), n_layers, largest);
       CHECK(difference < 1e-3f * largest);
     }
+  }
+}
+
+// What Optimizer::kAuto fits its logistic head with, and judges heads by.
+TEST_CASE("groups: balanced weights count in the automatic head, too", "[train]") {
+  std::vector<std::vector<float>> parameters;
+  for (const bool repeated : {false, true}) {
+    std::vector<int32_t> groups;
+    const TrainerData data = Unbalanced(&groups, repeated);
+    TrainerOptions options;
+    options.n_classes = 2;
+    options.validation_fraction = 0.0f;
+    options.balance_groups = !repeated;
+    const auto trainer = NewTrainer(options);
+    REQUIRE(trainer->AddExamples(Grouped(data, groups)).ToString() == "OK");
+    REQUIRE(trainer->Train().ToString() == "OK");
+    const TrainingContext context = trainer->context();
+    const Result<HeadDesign> design = HeadDesign::Gather(context, trainer->set().train());
+    REQUIRE(design.status().ToString() == "OK");
+    HeadChoice choice;
+    choice.kind = HeadKind::kLogistic;
+    choice.logistic_penalty = repeated ? 1.5 : 1.0;  // a half more examples than there is weight
+    HeadStart start;
+    parameters.emplace_back();
+    REQUIRE(FitHead(context, *design, choice, &start, &parameters.back()).ToString() == "OK");
+    if (repeated) continue;
+    std::vector<float> scores;
+    for (const float* row : design->rows) scores.insert(scores.end(), {row[0], row[1]});
+    const auto figures = FiguresOfLeftOut(context, *design, scores);
+    const auto rough = LossOfLeftOut(context, *design, {}, scores, kRoughScale);
+    REQUIRE((figures.ok() && rough.ok()));
+    double sum = 0.0, weights = 0.0;
+    for (size_t b = 0; b < design->rows.size(); ++b) {
+      const double margin =
+          static_cast<double>(scores[2 * b]) - static_cast<double>(scores[2 * b + 1]);
+      const double sign = design->labels[b] == 0 ? -1.0 : 1.0;
+      const double weight = b % 8 < 2 ? 2.0 : 2.0 / 3.0;
+      sum += weight * std::log1p(std::exp(sign * margin * figures->mean.scale));
+      weights += weight;
+    }
+    CHECK(figures->mean.loss == Approx(sum / weights));
+    CHECK(rough->loss == Approx(sum / weights).epsilon(1e-3));
+  }
+  REQUIRE(parameters[0].size() == parameters[1].size());
+  for (size_t k = 0; k < parameters[0].size(); ++k) {
+    CHECK(parameters[0][k] == Approx(parameters[1][k]).epsilon(1e-3).margin(1e-4));
   }
 }
 
