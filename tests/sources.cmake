@@ -215,6 +215,7 @@ set(TEST_SOURCES
   runtime/train/quantizer_test.cc
   runtime/train/head/tail_test.cc
   runtime/train/fit/solvers_test.cc
+  runtime/train/fit/training_loop_test.cc
   runtime/train/head/recurrent_head_test.cc
   runtime/train/features/replay_test.cc
   runtime/train/trainer_features_test.cc

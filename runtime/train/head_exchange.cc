@@ -159,7 +159,6 @@ Status HeadExchange::Decode(Span<const uint8_t> bytes) {
   state.next_random_state = now.next_random_state;
   state.NoteNewParameters();
   state.temperature = static_cast<double>(data.temperature);
-  state.ForgetBest();  // of the head before
   now = std::move(state);
   options.n_classes = data.n_classes;
   options.class_names = data.class_names;

@@ -42,6 +42,12 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> mo
       new Trainer(options, std::move(layers), std::move(extractor), std::move(state)));
 }
 
+Status Trainer::NoteAdded(Status status) {
+  const bool moved = set_.TakeMoved();
+  if (status.ok() || moved) state_.NoteNewExamples(moved);
+  return status;
+}
+
 Status Trainer::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoch,
                          bool* out_finished) {
   TW_RETURN_IF_ERROR(loop_.TrainFor(budget, on_epoch));

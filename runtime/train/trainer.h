@@ -73,7 +73,7 @@ class Trainer {
   // between any two other calls; examples added in the middle of an epoch take part from the next.
   // With options().replay_capacity the memory stays bounded and balanced (ReplayMemory).
   Status AddExamples(const Examples& examples, const FeatureProgress& progress = nullptr) {
-    return set_.Add(examples, progress);
+    return NoteAdded(set_.Add(examples, progress));
   }
   // Computes the features of examples that are not kept here; `cache` is one of set().NewCache.
   Status Extract(const Examples& examples, const FeatureProgress& progress, FeatureCache* cache) {
@@ -85,7 +85,7 @@ class Trainer {
   Status SetExampleNames(const std::vector<std::string>& names) { return set_.SetNames(names); }
   // Features made elsewhere: [n, set().dim()] row-major, copied.
   Status AddFeatures(const float* features, const int32_t* labels, int64_t n) {
-    return set_.AddFeatures(features, labels, n);
+    return NoteAdded(set_.AddFeatures(features, labels, n));
   }
 
   // What every example would get from a head fitted without it (auto/loo.h).
@@ -108,7 +108,7 @@ class Trainer {
   void Cancel() { set_.Cancel(); }
   // Changes how many epochs Train goes up to, in all.
   void set_epochs(int epochs) { options_.epochs = epochs; }
-  bool finished() const { return state_.Finished(options_.epochs); }
+  bool finished() const { return loop_.finished(); }
   // The batches of the next epochs in place of the shuffle: one permutation of the training
   // examples' positions each (for comparison with other programs).
   void SetPermutations(std::vector<std::vector<int32_t>> permutations) {
@@ -155,6 +155,7 @@ class Trainer {
  private:
   Trainer(const TrainerOptions& options, TrainedLayers layers,
           std::unique_ptr<FeatureExtractor> extractor, TrainingState state);
+  Status NoteAdded(Status status);
 
   TrainerOptions options_;
   const TrainedLayers layers_;

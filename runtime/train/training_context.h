@@ -21,14 +21,8 @@ struct TrainingContext {
   ThreadPool* pool;
 
   int n_classes() const { return options->n_classes; }
-  // Puts new examples into the set's two parts.
-  Status EnsureSplit() const {
-    bool changed = false, moved = false;
-    TW_RETURN_IF_ERROR(set->Split(&changed, &moved));
-    if (changed) state->lbfgs.reset();  // what it has seen of the loss is that of other examples
-    if (moved) state->ClearEpoch();
-    return Status::Ok();
-  }
+  // Puts new examples into the set's two parts; an epoch in progress goes on with those it has.
+  Status EnsureSplit() const { return set->Split(!state->order.empty()); }
   Result<std::vector<int32_t>> IndicesOf(ExampleSet examples) const {
     TW_RETURN_IF_ERROR(EnsureSplit());
     return set->IndicesOf(examples);

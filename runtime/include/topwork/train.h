@@ -82,7 +82,9 @@ typedef struct tw_fit_options {
 
 // Trains until all epochs are done, or early stopping ends training, or a limit of options is
 // reached; it goes on from there when called again. options NULL: no limit. *out_is_finished (may
-// be NULL) is 1 if nothing is left to do. A stop by progress is OK. The result is the same for any
+// be NULL) is 1 if nothing is left to do. A stop by progress is OK. The last fit on all examples
+// takes its epochs from the limits, too, without progress; a checkpoint does not hold one that is
+// not over, which then begins anew. A closed form is one step. The result is the same for any
 // number of threads. Errors: FAILED_PRECONDITION without examples, INVALID_ARGUMENT if all are of
 // one class, CANCELLED after tw_trainer_cancel, NUMERIC (the weights stay as they were before the
 // faulty step). [one]
@@ -338,7 +340,7 @@ TW_API tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* pat
 
 // Writes a checkpoint: weights, optimizer state, counters, the state of shuffling, and with
 // with_examples 1 the features and labels of all examples, so that training can go on from the file
-// alone. The file appears complete or not at all; the one before stays as PATH.previous. The trainer
+// alone; negatives are not among them: add them again after loading. The file appears complete or not at all; the one before stays as PATH.previous. The trainer
 // holds it from then on (tw_trainer_hold_file). Errors: IO, FAILED_PRECONDITION while another
 // trainer holds the file, and when another has written it since this one loaded or saved it. [one]
 TW_API tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* path,

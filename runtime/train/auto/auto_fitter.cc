@@ -28,9 +28,11 @@ Status AutoFitter::Fit(double max_seconds, std::vector<float>* out_parameters) {
   std::sort(train.begin(), train.end());
   TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context_, train));
   HeadStart start;
-  if (!context_.set->is_fitted() && validation.empty()) {
+  choice_ = context_.state->choice;
+  const bool chooses = !context_.set->is_fitted() || choice_.kind == HeadKind::kNone;
+  if (chooses && validation.empty()) {
     TW_RETURN_IF_ERROR(Choose(design, max_seconds, &start));
-  } else if (!context_.set->is_fitted()) {
+  } else if (chooses) {
     train.insert(train.end(), validation.begin(), validation.end());
     std::sort(train.begin(), train.end());
     TW_ASSIGN_OR_RETURN(const HeadDesign all, HeadDesign::Gather(context_, std::move(train)));

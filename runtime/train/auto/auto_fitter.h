@@ -39,7 +39,7 @@ class AutoFitter : public HeadFitter {
   Status Fit(double max_seconds, std::vector<float>* out_parameters);
 
   const TrainingContext context_;
-  HeadChoice choice_;
+  HeadChoice choice_;  // of the fit in progress
   std::vector<CandidateReport> candidates_;
   std::string reason_;
 };

@@ -68,14 +68,16 @@ Status TrainingSet::ExtractUnlabelled(const Examples& examples, const FeaturePro
 void TrainingSet::NoteChange() {
   digest_.clear();
   is_fitted_ = false;
+  weights_old_ = true;
 }
 
 Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progress) {
-  NoteChange();
   if (replay() == nullptr) {
     last_added_.resize(static_cast<size_t>(examples.count));
     std::iota(last_added_.begin(), last_added_.end(), cache_->size());
-    return Extract(examples, progress, cache_.get());
+    TW_RETURN_IF_ERROR(Extract(examples, progress, cache_.get()));
+    NoteChange();
+    return Status::Ok();
   }
   const std::unique_ptr<FeatureCache> fresh = NewCache(true);
   TW_RETURN_IF_ERROR(Extract(examples, progress, fresh.get()));
@@ -86,9 +88,11 @@ Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progres
 Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
   const int64_t n_rows = fresh.n_variants() + 1;
   std::vector<float> rows(static_cast<size_t>(n_rows * dim()));
+  TW_RETURN_IF_ERROR(
+      cache_->Reserve(std::min(fresh.size(), replay_->capacity() - replay_->size())));
+  NoteChange();
   last_added_.clear();
   for (int64_t i = 0; i < fresh.size(); ++i) {
-    TW_RETURN_IF_ERROR(cache_->Reserve(1));
     const int64_t slot = replay_->Offer(fresh.uses_labels() ? fresh.label(i) : 0);
     last_added_.push_back(slot);
     if (slot < 0) continue;
@@ -151,7 +155,6 @@ Status TrainingSet::AddFeatures(const float* features, const int32_t* labels, in
     return InvalidArgument("example {} has label {}; labels are 0 to {}", i, labels[i],
                            options_.n_classes - 1);
   }
-  NoteChange();
   const std::unique_ptr<FeatureCache> fresh = replay() != nullptr ? NewCache(true) : nullptr;
   FeatureCache* to = fresh != nullptr ? fresh.get() : cache_.get();
   const int64_t before = to->size();
@@ -164,7 +167,9 @@ Status TrainingSet::AddFeatures(const float* features, const int32_t* labels, in
     to->Truncate(before);
     return status;
   }
-  return replay() != nullptr ? AddToReplay(*fresh) : Status::Ok();
+  if (replay() != nullptr) return AddToReplay(*fresh);
+  NoteChange();
+  return Status::Ok();
 }
 
 Status TrainingSet::CheckTrainable() const {
@@ -196,12 +201,10 @@ std::map<int64_t, int64_t> TrainingSet::SidesOfGroups() const {
   return held_back;
 }
 
-Status TrainingSet::Split(bool* out_changed, bool* out_moved) {
-  *out_changed = *out_moved = moved_;
+Status TrainingSet::Split(bool in_epoch) {
   TW_RETURN_IF_ERROR(CheckTrainable());
-  const int64_t n_new = cache_->size() - n_split_;
-  if (moved_) UpdateWeights();
-  moved_ = false;
+  if (weights_old_) UpdateWeights();
+  const int64_t n_new = in_epoch ? 0 : cache_->size() - n_split_;
   if (n_new == 0) return Status::Ok();
   const bool values = !cache_->uses_labels();
   std::vector<int32_t> labels(static_cast<size_t>(n_new), 0);
@@ -218,7 +221,6 @@ Status TrainingSet::Split(bool* out_changed, bool* out_moved) {
   for (int32_t i : split.validation) validation_.push_back(offset + i);
   n_split_ = cache_->size();
   UpdateWeights();
-  *out_changed = true;
   return Status::Ok();
 }
 
@@ -237,6 +239,7 @@ Result<std::vector<int32_t>> TrainingSet::IndicesOf(ExampleSet set) const {
 
 // n / (C · n_c), as scikit-learn's class_weight="balanced"; a class without examples weighs 1.
 void TrainingSet::UpdateWeights() {
+  weights_old_ = false;
   UpdateExampleWeights();
   if (options_.balance_classes != Balance::kWeights) return;
   std::vector<int64_t> counts(static_cast<size_t>(options_.n_classes), 0);
@@ -348,8 +351,8 @@ void TrainingSet::Adopt(Contents contents) {
   }
   train_ = std::move(contents.train);
   validation_ = std::move(contents.validation);
-  is_fitted_ = true;
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
+  is_fitted_ = n_split_ == size();
   UpdateWeights();
 }
 

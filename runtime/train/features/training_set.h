@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/contract/selection.h"
@@ -53,11 +54,12 @@ class TrainingSet {
   void Cancel();
 
   // Splits the examples that came since the last call among themselves; sets once made stay. The
-  // examples of a group stay together (GroupSplit).
-  // FAILED_PRECONDITION without examples, INVALID_ARGUMENT when all are of one class. *out_changed:
-  // there were such examples, or some have moved. *out_moved: an example that took another one's place
-  // has moved to the part that its group is in, so an epoch in progress cannot go on.
-  Status Split(bool* out_changed, bool* out_moved);
+  // examples of a group stay together (GroupSplit). in_epoch: new ones wait for a later call.
+  // FAILED_PRECONDITION without examples, INVALID_ARGUMENT when all are of one class.
+  Status Split(bool in_epoch);
+  // Since the last call an example that took another one's place has moved to the part that its group
+  // is in, so an epoch in progress cannot go on.
+  bool TakeMoved() { return std::exchange(moved_, false); }
   const std::vector<int32_t>& train() const { return train_; }  // indices into the cache
   const std::vector<int32_t>& validation() const { return validation_; }
   Result<std::vector<int32_t>> IndicesOf(ExampleSet set) const;
@@ -100,7 +102,8 @@ class TrainingSet {
   // Null without replay_capacity.
   const ReplayMemory* replay() const { return kTrainsLastAlone ? nullptr : replay_.get(); }
 
-  // NoteFit was called, or a checkpoint adopted, after the examples last changed.
+  // NoteFit was called, or a checkpoint adopted all of whose examples are in train() or validation(),
+  // after the examples last changed.
   bool is_fitted() const { return is_fitted_; }
   void NoteFit() { is_fitted_ = true; }
 
@@ -128,7 +131,8 @@ class TrainingSet {
   int64_t n_split_ = 0;              // examples that are in train_ or validation_
   std::vector<int32_t> train_;
   std::vector<int32_t> validation_;
-  bool moved_ = false;  // since the last Split
+  bool moved_ = false;        // since the last TakeMoved
+  bool weights_old_ = false;  // examples have changed since UpdateWeights
   std::string digest_;
   bool is_fitted_ = false;
 };

@@ -88,6 +88,7 @@ Status ClassImprinter::ImprintFresh() {
     if (fresh[c] && counts[c] > 0) classes.push_back(static_cast<int>(c));
   }
   if (classes.empty()) return Status::Ok();
+  context_.state->DropLastFit();
   const double length = MeanLength();
   const bool all_fresh = length == 0.0;
   TW_RETURN_IF_ERROR(Imprint(classes, all_fresh ? 1.0 : length));

@@ -33,6 +33,8 @@ Span<const float> TrainingState::Part(const ParameterInfo& info) const {
 void TrainingState::NoteNewParameters() {
   temperature = 1.0;
   lbfgs.reset();
+  last_fit.reset();
+  ForgetBest();
   choice = HeadChoice();
   fresh_classes.assign(fresh_classes.size(), false);
   validated_parameters.clear();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "ports/port.h"
@@ -13,14 +14,18 @@ namespace topwork {
 Status TrainingLoop::EnsureReady() {
   TW_RETURN_IF_ERROR(context_.EnsureSplit());
   const Optimizer optimizer = context_.options->optimizer;
-  if (FollowsExamples(optimizer) && !context_.set->is_fitted()) context_.state->BeginAnew();
+  if (!context_.set->is_fitted() && FollowsExamples(optimizer)) {
+    context_.state->BeginAnew();
+  } else if (!context_.set->is_fitted()) {
+    context_.state->DropLastFit();
+    context_.set->NoteFit();
+  }
   float& rate = context_.state->learning_rate;
   if (rate == 0.0f) {
     TW_ASSIGN_OR_RETURN(rate, ChooseLearningRate(context_));
   }
   std::vector<uint8_t>& fresh = context_.state->fresh_classes;
   if (optimizer == Optimizer::kKnn) fresh.assign(fresh.size(), false);  // examples stand for them
-  if (std::count(fresh.begin(), fresh.end(), true) > 0) context_.state->DropLastFit();
   return imprinter_.ImprintFresh();
 }
 
@@ -93,26 +98,29 @@ Status TrainingLoop::FinishEpoch() {
   if (IsFirstOrder(context_.options->optimizer)) {
     progress.random_state = state.next_random_state;
   }
-  if (!fits_on_all_) state.NoteBest(metrics, *context_.options);
+  if (epochs_on_all_ == 0) state.NoteBest(metrics, *context_.options);
   return Status::Ok();
 }
 
-Status TrainingLoop::TakeEpochs(const TrainBudget& budget, const EpochCallback& on_epoch) {
+Status TrainingLoop::TakeEpochs(TrainBudget* budget, const EpochCallback& on_epoch,
+                                bool* out_goes_on) {
   const int64_t start = port::NowNanos();
-  const auto left = [&] { return budget.max_seconds - port::SecondsSince(start); };
-  int n_epochs = 0;
-  while (!finished()) {
+  const double max_seconds = budget->max_seconds;
+  *out_goes_on = true;
+  while (*out_goes_on && !has_all_epochs()) {
     if (context_.watch->cancelled()) return Cancelled("training was cancelled");
     double loss = 0.0;
     bool epoch_done = false;
-    const double seconds = budget.max_seconds > 0.0 ? std::max(1e-9, left()) : 0.0;
-    TW_RETURN_IF_ERROR(Advance(std::numeric_limits<int64_t>::max(), seconds, &loss, &epoch_done));
+    TW_RETURN_IF_ERROR(
+        Advance(std::numeric_limits<int64_t>::max(), budget->max_seconds, &loss, &epoch_done));
     if (epoch_done) {
-      ++n_epochs;
-      if (on_epoch && !on_epoch(context_.state->progress.history.back())) break;
-      if (budget.max_epochs > 0 && n_epochs >= budget.max_epochs) break;
+      *out_goes_on = !on_epoch || on_epoch(context_.state->progress.history.back());
+      if (budget->max_epochs > 0 && --budget->max_epochs == 0) *out_goes_on = false;
     }
-    if (budget.max_seconds > 0.0 && left() <= 0.0) break;
+    if (max_seconds <= 0.0) continue;
+    const double left = max_seconds - port::SecondsSince(start);
+    if (left <= 0.0) *out_goes_on = false;
+    budget->max_seconds = std::max(1e-9, left);
   }
   return Status::Ok();
 }
@@ -123,38 +131,55 @@ bool TrainingLoop::WantsLastFit() const {
   const bool follows = FollowsExamples(options.optimizer);
   return !options.keep_held_back && (options.replay_capacity == 0 || follows) &&
          !plan_.has_permutations() && !context_.set->validation().empty() &&
-         state.validated_parameters.empty() && state.EpochsFound(options) > state.start.epoch;
+         (state.validated_parameters.empty() || !context_.set->is_fitted()) &&
+         state.EpochsFound(options) > state.start.epoch;
 }
 
-// From the start once more, with the validation examples among the others. The state of the run
-// stays beside the parameters that come of it.
-Status TrainingLoop::FitOnAll() {
+// From the start once more, with the validation examples among the others, or on from where the last
+// call left off. The state of the run stays beside the parameters that come of it.
+Status TrainingLoop::FitOnAll(TrainBudget* budget) {
   TrainingState& state = *context_.state;
-  const int n_epochs = state.EpochsFound(*context_.options) - state.start.epoch;
-  const float learning_rate = state.learning_rate;
+  std::unique_ptr<TrainingState> fit = std::move(state.last_fit);
   const TrainingSet::OnlyForTraining all(context_.set);
-  TW_ASSIGN_OR_RETURN(TrainingState fit, state.BeginAgain(*context_.layers, *context_.options,
-                                                          plan_.EpochSteps(), context_.pool));
-  fit.learning_rate = learning_rate;
-  std::swap(state, fit);
-  fits_on_all_ = true;
-  const Status status = TakeEpochs({0.0, n_epochs}, nullptr);
-  fits_on_all_ = false;
-  std::swap(state, fit);
-  context_.watch->NoteBytes(fit.bytes());
-  TW_RETURN_IF_ERROR(status.ok() ? status : status.WithPrefix("the last fit on all examples: "));
-  state.TakeLastFit(fit.parameters());
-  return Status::Ok();
+  if (fit == nullptr) {
+    TW_ASSIGN_OR_RETURN(TrainingState begun, state.BeginAgain(*context_.layers, *context_.options,
+                                                              plan_.EpochSteps(), context_.pool));
+    begun.learning_rate = state.learning_rate;
+    begun.choice = state.choice;
+    fit.reset(new TrainingState(std::move(begun)));
+  }
+  epochs_on_all_ = state.EpochsFound(*context_.options);
+  std::swap(state, *fit);
+  bool goes_on = false;
+  const Status status = TakeEpochs(budget, nullptr, &goes_on);
+  const bool done = has_all_epochs();
+  epochs_on_all_ = 0;
+  std::swap(state, *fit);
+  context_.watch->NoteBytes(fit->bytes());
+  if (status.ok() && done) {
+    state.TakeLastFit(fit->parameters());
+  } else if (status.ok() || status.code() == StatusCode::kCancelled) {
+    state.last_fit = std::move(fit);
+  }
+  return status.ok() ? status : status.WithPrefix("the last fit on all examples: ");
 }
 
-Status TrainingLoop::TrainFor(const TrainBudget& budget, const EpochCallback& on_epoch) {
+Status TrainingLoop::TrainFor(TrainBudget budget, const EpochCallback& on_epoch) {
   const Cancellation::Call call(&context_.watch->cancellation());
   TW_RETURN_IF_ERROR(EnsureReady());
-  if (!finished()) {
-    TW_RETURN_IF_ERROR(TakeEpochs(budget, on_epoch));
-    if (finished()) context_.state->RestoreBest(*context_.options);
+  bool goes_on = true;
+  if (!has_all_epochs()) {
+    bool asked_to_stop = false;
+    const auto told = [&](const EpochMetrics& metrics) {
+      asked_to_stop = on_epoch && !on_epoch(metrics);
+      return !asked_to_stop;
+    };
+    TW_RETURN_IF_ERROR(TakeEpochs(&budget, told, &goes_on));
+    if (has_all_epochs()) context_.state->RestoreBest(*context_.options);
+    // A closed form is one step, both times together.
+    if (context_.options->optimizer >= Optimizer::kRidge) goes_on = !asked_to_stop;
   }
-  return finished() && WantsLastFit() ? FitOnAll() : Status::Ok();
+  return goes_on && has_all_epochs() && WantsLastFit() ? FitOnAll(&budget) : Status::Ok();
 }
 
 }  // namespace topwork

@@ -13,7 +13,7 @@ namespace topwork {
 // Called after every epoch; false stops: Train then returns OK with what was learnt so far.
 using EpochCallback = std::function<bool(const EpochMetrics& metrics)>;
 
-// How far one call of TrainFor goes. Both 0: to options().epochs.
+// How far one call of TrainFor goes, the last fit's epochs among the others. Both 0: to the end.
 struct TrainBudget {
   double max_seconds = 0.0;  // looked at after every step; at least one step is taken
   int max_epochs = 0;        // epochs finished in this call
@@ -24,8 +24,10 @@ class TrainingLoop {
   explicit TrainingLoop(const TrainingContext& context)
       : context_(context), plan_(context), choice_(context, &plan_), imprinter_(context) {}
 
-  // See Trainer.
-  Status TrainFor(const TrainBudget& budget, const EpochCallback& on_epoch);
+  // See Trainer. on_epoch is not called for the last fit on all examples.
+  Status TrainFor(TrainBudget budget, const EpochCallback& on_epoch);
+  // Nothing is left to do.
+  bool finished() const { return has_all_epochs() && !WantsLastFit(); }
   Status Step(double* out_loss, bool* out_epoch_done);
 
   EpochPlan& plan() { return plan_; }
@@ -35,16 +37,19 @@ class TrainingLoop {
   Status EnsureReady();
   Status Advance(int64_t max_steps, double max_seconds, double* out_loss, bool* out_epoch_done);
   Status FinishEpoch();
-  Status TakeEpochs(const TrainBudget& budget, const EpochCallback& on_epoch);
+  // *budget becomes what is left of it. *out_goes_on: neither it nor on_epoch ended the call.
+  Status TakeEpochs(TrainBudget* budget, const EpochCallback& on_epoch, bool* out_goes_on);
   bool WantsLastFit() const;
-  Status FitOnAll();
-  bool finished() const { return context_.state->Finished(context_.options->epochs); }
+  Status FitOnAll(TrainBudget* budget);
+  bool has_all_epochs() const {
+    return context_.state->Finished(epochs_on_all_ > 0 ? epochs_on_all_ : context_.options->epochs);
+  }
 
   const TrainingContext context_;
   EpochPlan plan_;
   FitterChoice choice_;
   ClassImprinter imprinter_;
-  bool fits_on_all_ = false;  // in FitOnAll
+  int epochs_on_all_ = 0;  // in FitOnAll: where it ends
 };
 
 // The learning rate that suits the training examples' features, where none is given.

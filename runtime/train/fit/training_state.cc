@@ -154,6 +154,13 @@ void TrainingState::BeginAnew() {
   progress.history.clear();
 }
 
+void TrainingState::NoteNewExamples(bool moved) {
+  lbfgs.reset();
+  last_fit.reset();
+  ForgetBest();
+  if (moved) ClearEpoch();
+}
+
 void TrainingState::ClearEpoch() {
   order.clear();
   progress.position = 0;
@@ -198,6 +205,7 @@ void TrainingState::TakeLastFit(Span<const float> fitted) {
 void TrainingState::DropLastFit() {
   CopyFloats(validated_parameters, network->parameters());
   validated_parameters.clear();
+  last_fit.reset();
 }
 
 void ValidatedHead::Swap() {
@@ -209,7 +217,7 @@ size_t TrainingState::bytes() const {
   const size_t n_floats = progress.best_parameters.size() + start.parameters.size() +
                           validated_parameters.size() + order.size();
   return network->bytes() + optimizer->bytes() + (lbfgs != nullptr ? lbfgs->bytes() : 0) +
-         n_floats * sizeof(float);
+         (last_fit != nullptr ? last_fit->bytes() : 0) + n_floats * sizeof(float);
 }
 
 }  // namespace topwork

@@ -34,6 +34,8 @@ struct TrainingState {
   // After the last fit on all examples: the parameters of before, which have not seen the
   // validation examples. Empty: the network's are those.
   std::vector<float> validated_parameters;
+  // The last fit while it is in progress; not stored: it begins anew after a checkpoint.
+  std::unique_ptr<TrainingState> last_fit;
   HeadChoice choice;  // of Optimizer::kAuto, once its head is fitted
   // The order of examples of the epoch in progress, as positions in the training set; empty between
   // epochs. It follows from progress.random_state and is not stored.
@@ -81,6 +83,9 @@ struct TrainingState {
   // The parameters come from outside: what was gathered about the old ones is void, and training
   // begins here.
   void NoteNewParameters();
+  // Examples have changed: what was gathered about the others is void, and training that ended early
+  // goes on. moved: see TrainingSet::TakeMoved.
+  void NoteNewExamples(bool moved);
   // The last fit on all examples: these parameters take the place of the validated ones.
   void TakeLastFit(Span<const float> parameters);
   // Gives a last fit up: training goes on from the validated parameters.

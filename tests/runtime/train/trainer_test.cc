@@ -299,6 +299,22 @@ TEST_CASE("trainer: the feature cache keeps to its limit", "[train]") {
   CHECK(trainer->set().cache().bytes() <= options.cache_limit_bytes);
 }
 
+TEST_CASE("trainer: a bounded memory takes all examples or none", "[train]") {
+  TrainerOptions options = Options(3);
+  options.cache_limit_bytes = 10 * 8 * sizeof(float);
+  options.replay_capacity = 1000;
+  const auto trainer = NewTrainer(test::OpenBytes(test::ClassifierBytes(Tail::kDense)), options);
+  const Data six = Images(6, 3, 1), seven = Images(7, 3, 2), four = Images(4, 2, 3);
+  REQUIRE(trainer->AddExamples(six.examples()).ok());
+  const std::string before = trainer->context().set->digest();
+  CHECK(trainer->AddExamples(seven.examples()).code() == StatusCode::kOutOfMemory);
+  CHECK(trainer->set().size() == 6);
+  CHECK(trainer->set().replay()->size() == 6);
+  CHECK(trainer->context().set->digest() == before);
+  REQUIRE(trainer->AddExamples(four.examples()).ToString() == "OK");
+  CHECK(trainer->set().size() == 10);
+}
+
 TEST_CASE("trainer: extraction and training can be stopped and go on", "[train]") {
   const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
   TrainerOptions options = Options(3);

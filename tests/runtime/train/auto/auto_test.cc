@@ -109,6 +109,36 @@ TEST_CASE("auto: a checkpoint brings back the head and its left-out scores", "[t
   CHECK(With(adam, data)->RestoreCheckpoint(path).code() == StatusCode::kFailedPrecondition);
 }
 
+// Written before the last fit, before training, and with examples that have come since the fit.
+TEST_CASE("auto: a checkpoint of any moment goes on to the head of the uninterrupted run",
+          "[train]") {
+  const TrainerData data = Images(60, 3), more = Images(40, 3, 8);
+  const test::TempFolder folder;
+  const auto trainer = With(Options(), data);
+  REQUIRE(trainer->judge().Evaluate(ExampleSet::kValidation).ok());  // the split is made
+  REQUIRE(trainer->SaveCheckpoint(folder / "before", true).ToString() == "OK");
+  const Status status = trainer->Train(
+      [&](const EpochMetrics&) { return trainer->SaveCheckpoint(folder / "between", true).ok(); });
+  REQUIRE(status.ToString() == "OK");
+  for (const char* name : {"before", "between"}) {
+    CAPTURE(name);
+    const auto resumed = NewTrainer(Options());
+    REQUIRE(resumed->RestoreCheckpoint(folder / name).ToString() == "OK");
+    REQUIRE(resumed->Train().ToString() == "OK");
+    CHECK(Parameters(*resumed) == Parameters(*trainer));
+    CHECK(resumed->LeaveOneOut()->scores == trainer->LeaveOneOut()->scores);
+  }
+  REQUIRE(trainer->AddExamples(more.examples()).ToString() == "OK");
+  REQUIRE(trainer->SaveCheckpoint(folder / "after", true).ToString() == "OK");
+  const auto resumed = NewTrainer(Options());
+  REQUIRE(resumed->RestoreCheckpoint(folder / "after").ToString() == "OK");
+  for (Trainer* each : {trainer.get(), resumed.get()}) {
+    REQUIRE(each->Train().ToString() == "OK");
+    CHECK(NumChosen(*each) == 1);
+  }
+  CHECK(Parameters(*resumed) == Parameters(*trainer));
+}
+
 // Six examples whose labels mean nothing, ten times each: alone, none is ever left out.
 TEST_CASE("auto: groups are left out whole", "[train]") {
   TrainerData data = Images(6, 3);

@@ -151,6 +151,57 @@ TEST_CASE("last fit: it can be cancelled, and is made up for", "[train]") {
   CHECK(Parameters(*trainer) == Parameters(*whole));
 }
 
+TEST_CASE("last fit: it keeps to the limits of a call, and goes on from there", "[train]") {
+  const TrainerData data = Images(60, 3);
+  for (const Optimizer optimizer : {Optimizer::kAdam, Optimizer::kLbfgs}) {
+    const auto whole = Trained(Options(optimizer), data);
+    const auto trainer = With(Options(optimizer), data);
+    bool finished = false;
+    int n_told = 0, n_calls = 0;
+    const auto count = [&](const EpochMetrics&) { return ++n_told > 0; };
+    for (; !finished; ++n_calls) {
+      REQUIRE(n_calls < 100);
+      REQUIRE(trainer->TrainFor({0.0, 1}, count, &finished).ToString() == "OK");
+      CHECK(finished == trainer->finished());
+    }
+    CHECK(n_told == 4);
+    CHECK(n_calls == 8);
+    CHECK(Parameters(*trainer) == Parameters(*whole));
+    CHECK(trainer->state().validated_parameters == whole->state().validated_parameters);
+
+    const auto timed = With(Options(optimizer), data);
+    const int64_t n_steps = optimizer == Optimizer::kAdam ? 4 * 7 + 4 * 9 : 8;
+    for (n_calls = 0, finished = false; !finished; ++n_calls) {
+      REQUIRE(n_calls < 100);
+      REQUIRE(timed->TrainFor({1e-9, 0}, nullptr, &finished).ToString() == "OK");
+    }
+    CHECK(n_calls == n_steps);
+    CHECK(Parameters(*timed) == Parameters(*whole));
+  }
+}
+
+TEST_CASE("last fit: a stop at the last epoch comes before it, a change ends it", "[train]") {
+  const TrainerData data = Images(60, 3), more = Images(30, 3, 8);
+  const auto whole = Trained(Options(), data);
+  const auto trainer = With(Options(), data);
+  bool finished = true;
+  const auto stop = [](const EpochMetrics& metrics) { return metrics.epoch < metrics.n_epochs; };
+  REQUIRE(trainer->TrainFor({}, stop, &finished).ToString() == "OK");
+  CHECK_FALSE(finished);
+  CHECK(trainer->state().validated_parameters.empty());
+  REQUIRE(trainer->TrainFor({0.0, 2}, nullptr, &finished).ToString() == "OK");
+  REQUIRE(trainer->state().last_fit != nullptr);
+  CHECK(trainer->state().last_fit->progress.epoch == 2);
+  CHECK(Parameters(*trainer) == whole->state().validated_parameters);
+  REQUIRE(trainer->AddExamples(more.examples()).ToString() == "OK");
+  CHECK(trainer->state().last_fit == nullptr);
+  REQUIRE(trainer->TrainFor({0.0, 2}, nullptr, &finished).ToString() == "OK");
+  REQUIRE(trainer->state().last_fit != nullptr);
+  REQUIRE(trainer->state().SetParameters(Parameters(*whole)).ToString() == "OK");
+  CHECK(trainer->state().last_fit == nullptr);
+  CHECK(trainer->finished());
+}
+
 TEST_CASE("last fit: classes that come later take part, the others stay as they are", "[train]") {
   TrainerOptions options = Options();
   const auto trainer = Trained(options, Images(60, 3));
