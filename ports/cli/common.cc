@@ -2,6 +2,7 @@
 #include "ports/cli/common.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -35,27 +36,37 @@ std::string CheckDevices(const std::string& list) {
 
 namespace {
 
-// Empty when `text` is a finite number that is above 0, or 0 where that is allowed.
-std::string CheckNumber(const std::string& text, bool zero) {
+// Empty when `text` is a finite number that is above 0, or 0 where that is allowed, and at most `most`.
+std::string CheckNumber(const std::string& text, bool zero, double most) {
   double value = 0.0;
   const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
-  if (number && (value > 0.0 || (zero && value == 0.0))) return "";
-  return "'" + text + "' is not a number " + (zero ? "from 0 on" : "above 0");
+  if (number && (value > 0.0 || (zero && value == 0.0)) && value <= most) return "";
+  char bound[32] = "";
+  if (std::isfinite(most)) std::snprintf(bound, sizeof(bound), " to %g", most);
+  const char* const from =
+      std::isfinite(most) ? (zero ? "from 0" : "above 0, up") : (zero ? "from 0 on" : "above 0");
+  return "'" + text + "' is not a number " + from + bound;
 }
 
 std::string CheckWhole(const std::string& text) {
   const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
                                                    [](char c) { return c >= '0' && c <= '9'; });
-  return digits ? "" : "'" + text + "' is not a whole number from 0 on";
+  if (!digits) return "'" + text + "' is not a whole number from 0 on";
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const bool fits = std::from_chars(text.data(), end, value).ec == std::errc();
+  return fits ? "" : "'" + text + "' is above 18446744073709551615, the largest whole number";
 }
 
 }  // namespace
 
-CLI::Validator PositiveCheck() {
-  return CLI::Validator([](const std::string& text) { return CheckNumber(text, false); }, "");
+CLI::Validator PositiveCheck(double most) {
+  return CLI::Validator([most](const std::string& text) { return CheckNumber(text, false, most); },
+                        "");
 }
-CLI::Validator NonNegativeCheck() {
-  return CLI::Validator([](const std::string& text) { return CheckNumber(text, true); }, "");
+CLI::Validator NonNegativeCheck(double most) {
+  return CLI::Validator([most](const std::string& text) { return CheckNumber(text, true, most); },
+                        "");
 }
 CLI::Validator WholeNumberCheck() {
   return CLI::Validator([](const std::string& text) { return CheckWhole(text); }, "");
@@ -281,7 +292,10 @@ void Check(const tw::Status& status, const std::string& what) {
                  what.empty() ? status.message() : what + ": " + status.message());
 }
 
-tw::Model OpenModel(const std::string& path) { return CheckValue(tw::Model::OpenFile(path)); }
+tw::Model OpenModel(const std::string& path) {
+  CheckIsFile(path);
+  return CheckValue(tw::Model::OpenFile(path));
+}
 
 tw_precision PrecisionOf(const std::string& name) {
   if (name == "auto") return TW_PRECISION_AUTO;
@@ -392,7 +406,10 @@ void PrintNote(const std::string& note) {
 }
 
 std::vector<std::string> LabelsFor(const tw::Model& model, const std::string& file) {
-  return file.empty() ? model.labels() : ReadLines(file);
+  if (file.empty()) return model.labels();
+  const std::vector<std::string> labels = ReadLines(file);
+  if (labels.empty()) throw CliError(kExitData, file + ": holds no class names; give one a line");
+  return labels;
 }
 
 std::string TensorText(const tw_tensor_info& info) {

@@ -4,6 +4,7 @@
 #define TOPWORK_PORTS_CLI_COMMON_H_
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -54,8 +55,8 @@ void AddTuneOption(CLI::App* command, CommonOptions* options);
 CLI::Validator DeviceCheck();
 CLI::Validator DeviceListCheck();
 // Numbers above 0; from 0 on; whole ones from 0 on.
-CLI::Validator PositiveCheck();
-CLI::Validator NonNegativeCheck();
+CLI::Validator PositiveCheck(double most = HUGE_VAL);
+CLI::Validator NonNegativeCheck(double most = HUGE_VAL);
 CLI::Validator WholeNumberCheck();
 // In front of CLI::AsSizeValue, which takes a minus for a large number: as the transform after it.
 CLI::Validator SizeCheck();

@@ -52,6 +52,7 @@ ModelComparison CompareModels(const ComparisonOptions& options, const tw::Model&
   EvaluateOptions evaluate;
   evaluate.common = options.common;
   evaluate.data = options.data;
+  evaluate.output_name = options.output_name;
   evaluate.examples = options.examples;
   std::vector<std::vector<double>> rows;
   EvaluationExtras first;

@@ -23,6 +23,7 @@ struct ComparisonOptions {
   CommonOptions common;  // common.model: the name of the model before
   std::string after;     // the name of the model after
   std::string data;
+  std::string output_name;        // as of `evaluate`
   std::vector<int64_t> examples;  // of the data; empty: all
 };
 

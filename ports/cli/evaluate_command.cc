@@ -75,8 +75,15 @@ void Evaluate(const EvaluateOptions& options) {
   if (!options.fold.empty() && options.monitor.empty()) {
     throw CliError(kExitUsage, "--fold-frequencies needs --monitor, which estimates them");
   }
+  if (options.huber_delta != EvaluateOptions().huber_delta && options.loss != "huber") {
+    throw CliError(kExitUsage, "--huber-delta needs --loss huber");
+  }
   CheckOutputs({{"--fold-frequencies", options.fold}, {"--report", options.report}},
-               options.common.model, {options.data, options.unknown});
+               options.common.model, {options.data, options.unknown},
+               {{"--labels", options.labels},
+                {"--monitor", options.monitor},
+                {"--device-policy", options.common.device_policy}});
+  if (!options.monitor.empty()) (void)ReadWholeFile(options.monitor);  // fails early
   const int64_t start = port::NowNanos();
   EvaluationExtras extras;
   const tw::Model model = OpenModel(options.common.model);
@@ -154,8 +161,9 @@ Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
   const int64_t n_names = evaluator.n_outputs() == 1 && labels.size() == 2 ? 2  // of one output
                                                                            : evaluator.n_outputs();
   if (!options.labels.empty() && static_cast<int64_t>(labels.size()) != n_names) {
-    throw CliError(kExitData, options.labels + ": has " + std::to_string(labels.size()) +
-                                  " names, the model tells " + std::to_string(n_names) +
+    throw CliError(kExitData, options.labels + ": has " +
+                                  CountText(static_cast<int64_t>(labels.size()), "name") +
+                                  ", the model tells " + std::to_string(n_names) +
                                   " classes apart");
   }
   const tw::Tensor input = evaluator.input();
@@ -228,7 +236,6 @@ void AddEvaluateCommand(CLI::App* app) {
       ->add_option("--monitor", options->monitor,
                    "a file of train --monitor: tells whether the data is of a new kind, and how "
                    "frequent its classes are")
-      ->check(CLI::ExistingFile)
       ->type_name("FILE");
   command
       ->add_option(

@@ -60,14 +60,16 @@ size_t Evaluator::ChooseOutput(const std::string& name, const tw::Model& model) 
     if (fits) found.push_back(i);
   }
   if (found.size() == 1 && HoldsRows(CheckValue(session_.Output(found[0])))) return found[0];
-  std::string why = "has no output '" + name + "'; it has " + ListOutputs();
+  if (found.empty() && !name.empty()) {
+    throw CliError(kExitData,
+                   options_.model + ": has no output '" + name + "'; it has " + ListOutputs());
+  }
+  std::string why = "no output is a row of numbers for each example: " + ListOutputs();
   if (found.size() == 1) {
     why = "its output '" + name + "' is " + TensorText(CheckValue(session_.Output(found[0]))) +
           ", not a row of numbers for each example";
   } else if (found.size() > 1) {
     why = "has several outputs; choose one by --output-name: " + ListOutputs();
-  } else if (name.empty()) {
-    why = "no output is a row of numbers for each example: " + ListOutputs();
   }
   throw CliError(kExitUnsupported, options_.model + ": " + why);
 }

@@ -16,7 +16,17 @@ namespace cli {
 
 namespace fs = std::filesystem;
 
+void CheckIsFile(const std::string& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (type == fs::file_type::character || type == fs::file_type::block ||
+      type == fs::file_type::fifo || type == fs::file_type::socket) {
+    throw CliError(kExitIo, path + ": is a device or a pipe; a file is needed");
+  }
+}
+
 std::vector<uint8_t> ReadWholeFile(const std::string& path) {
+  CheckIsFile(path);
   port::MappedFile file;
   const int error = port::MapFile(path.c_str(), &file);
   if (error != 0) throw CliError(kExitIo, path + ": cannot read it: " + port::ErrorText(error));
@@ -94,19 +104,22 @@ bool IsDataFile(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
-void CheckOutputs(const std::vector<OutputFile>& outputs, const std::string& model,
-                  const std::vector<std::string>& data_folders) {
+void CheckOutputs(const std::vector<FlagFile>& outputs, const std::string& model,
+                  const std::vector<std::string>& data_folders,
+                  const std::vector<FlagFile>& inputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const OutputFile& output = outputs[i];
+    const FlagFile& output = outputs[i];
     if (output.path.empty()) continue;
     const auto refuse = [&](const std::string& what) {
       throw CliError(kExitUsage, std::string(output.flag) + " " + output.path + ": is " + what +
                                      "; give another name");
     };
     if (IsSameFile(output.path, model)) refuse("the model itself");
-    for (size_t k = 0; k < i; ++k) {
-      if (IsSameFile(output.path, outputs[k].path)) {
-        refuse(std::string("the file of ") + outputs[k].flag + ", too");
+    std::vector<FlagFile> others = inputs;
+    others.insert(others.end(), outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i));
+    for (const FlagFile& other : others) {
+      if (IsSameFile(output.path, other.path)) {
+        refuse(std::string("the file of ") + other.flag + ", too");
       }
     }
     for (const std::string& folder : data_folders) {

@@ -9,6 +9,8 @@
 namespace topwork {
 namespace cli {
 
+// Throws CliError for a device or a pipe, which have no bytes at a place.
+void CheckIsFile(const std::string& path);
 std::vector<uint8_t> ReadWholeFile(const std::string& path);
 // The file appears complete or not at all.
 void WriteWholeFile(const std::string& path, const void* data, size_t size);
@@ -22,15 +24,17 @@ void WriteWholeFiles(const std::vector<NewFile>& files);
 void MakeFolder(const std::string& path);
 // Fails early, with the reason, when a file could not be written at `path` later on.
 void CheckWritable(const std::string& path);
-// A file that a command writes in the end, and the flag that names it. Without a path: none.
-struct OutputFile {
+// A file, and the flag that names it. Without a path: none.
+struct FlagFile {
   const char* flag;
   std::string path;
 };
 // Fails early, and with nothing lost: for a file that could not be written later on (see
-// CheckWritable), that is the model itself, a file of a data set, or an earlier one of `outputs`.
-void CheckOutputs(const std::vector<OutputFile>& outputs, const std::string& model,
-                  const std::vector<std::string>& data_folders);
+// CheckWritable), that is the model itself, a file of a data set, one of `inputs`, or an earlier one of
+// `outputs`.
+void CheckOutputs(const std::vector<FlagFile>& outputs, const std::string& model,
+                  const std::vector<std::string>& data_folders,
+                  const std::vector<FlagFile>& inputs = {});
 // True for two paths of one file, or of one that would be made.
 bool IsSameFile(const std::string& a, const std::string& b);
 // Names of a folder's entries, sorted. (Not by std::filesystem: the C++ library may have 32 bits for a

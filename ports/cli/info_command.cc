@@ -89,10 +89,10 @@ std::string HeadText(const Json& model) {
     tail += ", then " + name;
     is_scores = is_scores || name == "SOFTMAX" || name == "LOG_SOFTMAX" || name == "LOGISTIC";
   }
-  const std::string text = head["op"].get<std::string>() + ", " +
-                           std::to_string(head["n_features"].get<int64_t>()) + " features to " +
-                           std::to_string(head["n_classes"].get<int64_t>()) +
-                           (is_scores ? " classes" : " outputs") + tail;
+  const std::string text =
+      head["op"].get<std::string>() + ", " +
+      CountText(head["n_features"].get<int64_t>(), "feature") + " to " +
+      CountText(head["n_classes"].get<int64_t>(), is_scores ? "class" : "output") + tail;
   return text + Paint(1, "2", " (can be re-trained)");
 }
 

@@ -176,11 +176,43 @@ void FillRandom(uint64_t seed, tw::Session* session) {
   }
 }
 
+namespace {
+
+void CheckCount(const CommonOptions& options, size_t n_inputs, size_t n_files) {
+  if (n_files == n_inputs) return;
+  throw CliError(kExitUsage, options.model + ": has " +
+                                 CountText(static_cast<int64_t>(n_inputs), "input") + ", " +
+                                 CountText(static_cast<int64_t>(n_files), "--input file") +
+                                 (n_files == 1 ? " was given" : " were given"));
+}
+
+// An array has a shape of its own, which --input-shape must not contradict.
+void CheckGivenShapes(const tw::Model& model, const CommonOptions& options,
+                      const std::vector<std::string>& files) {
+  const std::vector<tw_shape> shapes = InputShapes(model, options);
+  for (size_t i = 0; i < std::min(shapes.size(), files.size()); ++i) {
+    if (shapes[i].rank < 0 || IsTextPath(files[i]) || IsImagePath(files[i])) continue;
+    const std::vector<int64_t> dims = ReadNpy(files[i]).shape;
+    const std::vector<int64_t> given(shapes[i].dims, shapes[i].dims + shapes[i].rank);
+    if (dims == given) continue;
+    std::string text;
+    for (const int64_t dim : dims) text += (text.empty() ? "" : ", ") + std::to_string(dim);
+    throw CliError(kExitData, files[i] + ": is [" + text +
+                                  "], which is not the shape of --input-shape; leave that out, as "
+                                  "an array tells its own");
+  }
+}
+
+}  // namespace
+
 tw::Session OpenSessionFor(const tw::Model& model, const CommonOptions& options,
                            const std::vector<std::string>& files) {
+  CheckGivenShapes(model, options, files);
   tw::Result<tw::Session> session = TrySession(model, options);
   if (session.ok()) return std::move(session).value();
   std::vector<tw_shape> shapes = InputShapes(model, options);
+  const size_t n_inputs = PlannedInputs(model, options).size();
+  if (!files.empty() && n_inputs > 0) CheckCount(options, n_inputs, files.size());
   shapes.resize(std::max(shapes.size(), files.size()), tw_shape{-1, {}});
   for (size_t i = 0; i < files.size(); ++i) {
     if (IsTextPath(files[i]) || IsImagePath(files[i])) continue;
@@ -201,13 +233,7 @@ void FillInputs(const CommonOptions& options, const tw::Model& model,
     FillRandom(seed, session);
     return;
   }
-  if (files.size() != session->n_inputs()) {
-    throw CliError(kExitUsage, options.model + ": has " +
-                                   CountText(static_cast<int64_t>(session->n_inputs()), "input") +
-                                   ", " +
-                                   CountText(static_cast<int64_t>(files.size()), "--input file") +
-                                   (files.size() == 1 ? " was given" : " were given"));
-  }
+  CheckCount(options, session->n_inputs(), files.size());
   // Shapes first: a resize moves all inputs' memory.
   for (size_t i = 0; i < files.size(); ++i) {
     if (IsTextPath(files[i])) {

@@ -129,8 +129,9 @@ class Listener {
     }
     if (rows_.n != 0) return;
     if (!options_.labels.empty()) {
-      throw CliError(kExitData, options_.labels + ": has " + std::to_string(labels_.size()) +
-                                    " names, but no output has as many classes (" + found + ")");
+      throw CliError(kExitData, options_.labels + ": has " +
+                                    CountText(static_cast<int64_t>(labels_.size()), "name") +
+                                    ", but no output has as many classes (" + found + ")");
     }
     throw CliError(kExitUnsupported,
                    common_.model + ": no output is rows of scores for a window (" + found + ")");
@@ -325,9 +326,6 @@ void Listen(const CommonOptions& common, const std::vector<std::string>& inputs,
     throw CliError(kExitUsage,
                    "a sound goes into a model of one input: give one --input, a WAV or FLAC file, "
                    "or - for samples on standard input");
-  }
-  if (options.every_window && !options.stream) {
-    throw CliError(kExitUsage, "--every-window belongs to --stream");
   }
   if (inputs[0] == "-" && !options.stream) {
     throw CliError(kExitUsage, "--input - has no end to wait for: add --stream");

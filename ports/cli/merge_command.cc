@@ -17,7 +17,9 @@ struct MergeFlags {
 };
 
 void MergeFiles(const MergeFlags& flags) {
-  CheckOutputs({{"--output", flags.output}}, flags.common.model, flags.others);
+  std::vector<FlagFile> inputs;
+  for (const std::string& path : flags.others) inputs.push_back({"OTHERS", path});
+  CheckOutputs({{"--output", flags.output}}, flags.common.model, {}, inputs);
   std::vector<tw::Model> models;
   models.push_back(OpenModel(flags.common.model));
   for (const std::string& path : flags.others) models.push_back(OpenModel(path));

@@ -13,7 +13,7 @@ namespace {
 
 struct PruneFlags {
   CommonOptions common;
-  std::string data, output, block = "1x1", scope = "layer";
+  std::string data, output, output_name, block = "1x1", scope = "layer";
   double sparsity = 0.5;
   int64_t min_elements = 1024;
   bool sparse = false;
@@ -33,6 +33,9 @@ void ReadBlock(const std::string& text, tw_prune_options* options) {
 }
 
 void Prune(const PruneFlags& flags) {
+  if (!flags.output_name.empty() && flags.data.empty()) {
+    throw CliError(kExitUsage, "--output-name needs --data: it is the output to judge");
+  }
   CheckOutputs({{"--output", flags.output}}, flags.common.model, {flags.data});
   tw::PruneOptions options;
   options.sparsity = flags.sparsity;
@@ -49,6 +52,7 @@ void Prune(const PruneFlags& flags) {
     compare.common = flags.common;
     compare.after = flags.output;
     compare.data = flags.data;
+    compare.output_name = flags.output_name;
     comparison = CompareModels(compare, model, pruned);
   }
   Check(pruned.Save(flags.output), flags.common.model);
@@ -90,6 +94,10 @@ void AddPruneCommand(CLI::App* app) {
       ->type_name("FILE");
   command->add_option("--data", flags->data, "examples as `evaluate` takes them, to judge by")
       ->type_name("DIR");
+  command
+      ->add_option("--output-name", flags->output_name,
+                   "the output to judge, where the model has several")
+      ->type_name("NAME");
   command
       ->add_option("--scope", flags->scope,
                    "layer: that share of each layer; global: of all layers together")

@@ -18,7 +18,7 @@ namespace {
 
 struct QuantizeOptions {
   CommonOptions common;
-  std::string data, eval, output, target, io = "float32";
+  std::string data, eval, output, output_name, target, io = "float32";
   int64_t n_examples = 200;
   int64_t min_elements = 1024;
   double percentile = 100.0;
@@ -29,6 +29,9 @@ void CheckOptions(const CLI::App& command, const QuantizeOptions& options) {
     throw CliError(kExitUsage,
                    "--to int8 needs --data DIR: examples of what the model will see, from which "
                    "the ranges of its activations are taken");
+  }
+  if (!options.output_name.empty() && options.data.empty() && options.eval.empty()) {
+    throw CliError(kExitUsage, "--output-name needs --data or --eval: it is the output to judge");
   }
   for (const char* flag : {"--io", "--calibrate", "--percentile", "--min-elements"}) {
     const std::string target = flag == std::string("--min-elements") ? "dynamic" : "int8";
@@ -91,6 +94,7 @@ class Quantizing {
     compare.after = options_.output;
     compare.data = options_.eval.empty() ? options_.data : options_.eval;
     if (compare.data.empty()) return;
+    compare.output_name = options_.output_name;
     if (options_.eval.empty()) compare.examples = validation_;
     comparison_ = CompareModels(compare, model_, quantized);
   }
@@ -174,6 +178,10 @@ void AddQuantizeCommand(CLI::App* app) {
       ->add_option("--eval", options->eval,
                    "other examples to judge both models by; default: what of --data was not used")
       ->type_name("DIR");
+  command
+      ->add_option("--output-name", options->output_name,
+                   "the output to judge, where the model has several")
+      ->type_name("NAME");
   command->add_option("--calibrate", options->n_examples, "examples of --data to calibrate with")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
       ->type_name("N")

@@ -1,5 +1,6 @@
 // topwork run: inputs from files, outputs to files and to the screen.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -216,8 +217,15 @@ void CheckLabels(const RunOptions& options, const tw::Session& session, size_t n
     if (LooksLikeScores(tensor, n_labels)) return;
     found += (found.empty() ? "" : ", ") + TensorText(tensor);
   }
-  throw CliError(kExitData, options.listen.labels + ": has " + std::to_string(n_labels) +
-                                " names, but no output has as many classes (" + found + ")");
+  throw CliError(kExitData, options.listen.labels + ": has " +
+                                CountText(static_cast<int64_t>(n_labels), "name") +
+                                ", but no output has as many classes (" + found + ")");
+}
+
+bool IsPngPath(const std::string& path) {
+  std::string ending = path.substr(std::max<size_t>(path.size(), 4) - 4);
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return ending == ".png";
 }
 
 // --explain: what it needs, before anything runs.
@@ -228,10 +236,14 @@ void CheckExplain(const RunOptions& options) {
   if (!options.common.signature.empty()) {
     throw CliError(kExitUsage, "--explain and --signature exclude each other");
   }
-  if (IsSameFile(options.explain, options.inputs[0])) {
-    throw CliError(kExitUsage, "--explain " + options.explain + ": is the file of --input");
+  CheckOutputs({{"--explain", options.explain}}, options.common.model, {},
+               {{"--input", options.inputs[0]},
+                {"--labels", options.listen.labels},
+                {"--device-policy", options.common.device_policy}});
+  if (IsImagePath(options.explain) && !IsPngPath(options.explain)) {
+    throw CliError(kExitUsage, "--explain " + options.explain +
+                                   ": is written as PNG; give a name that ends in .png");
   }
-  CheckWritable(options.explain);
 }
 
 // The class with the largest score in the first output; the map's own mean where that is no score.
@@ -276,7 +288,45 @@ void RunOnSound(const RunOptions& options) {
   Listen(options.common, options.inputs, options.listen);
 }
 
+// What the model says of each row. True where it was printed.
+bool TellVerdicts(const tw::Tensor& rejection, tw::Session* session, Json* json) {
+  const size_t n_rows = rejection.rank > 1 ? static_cast<size_t>(rejection.dims[0]) : 1;
+  for (size_t row = 0; row < n_rows; ++row) {
+    const tw::Result<tw_rejection> verdict = session->Rejection(row);
+    if (!verdict.ok()) return false;
+    if (json == nullptr) {
+      if (n_rows > 1) std::printf("row %zu  ", row);
+      PrintVerdict(*verdict);
+    } else if (n_rows > 1) {
+      (*json)["rejections"].push_back(VerdictJson(*verdict));
+    } else {
+      (*json)["rejection"] = VerdictJson(*verdict);
+    }
+  }
+  return json == nullptr;
+}
+
+// Flags that would do nothing.
+void CheckFlags(const RunOptions& options) {
+  const CommonOptions& common = options.common;
+  const auto usage = [](bool wrong, const char* message) {
+    if (wrong) throw CliError(kExitUsage, message);
+  };
+  const ListenOptions plain;
+  usage(options.listen.every_window && !options.listen.stream,
+        "--every-window belongs to --stream");
+  const bool images = std::any_of(options.inputs.begin(), options.inputs.end(), IsImagePath);
+  usage(!images && (!common.mean.empty() || !common.std.empty()),
+        "--mean and --std are of images, and --input names none");
+  const bool sounds = IsListening(options.inputs, options.listen);
+  usage(!sounds && (common.rate != 0 || common.hop != 0.0 || common.level),
+        "--rate, --hop and --level are of sounds, and --input names none");
+  usage(!sounds && (options.listen.threshold != plain.threshold || options.listen.gap != plain.gap),
+        "--threshold and --gap are of sounds, and --input names none");
+}
+
 void Run(const RunOptions& options) {
+  CheckFlags(options);
   if (IsListening(options.inputs, options.listen)) return RunOnSound(options);
   const tw::Model model = ModelFor(options);
   const std::vector<std::string> labels = LabelsFor(model, options.listen.labels);
@@ -299,12 +349,7 @@ void Run(const RunOptions& options) {
     const tw::Tensor tensor = CheckValue(session.Output(i));
     std::vector<Scored> top;
     if (tensor.name == std::string(kRejectionOutput)) {
-      const tw::Result<tw_rejection> verdict = session.Rejection();
-      if (verdict.ok() && !options.common.json) {
-        PrintVerdict(*verdict);
-        continue;
-      }
-      if (verdict.ok()) json["rejection"] = VerdictJson(*verdict);
+      if (TellVerdicts(tensor, &session, options.common.json ? &json : nullptr)) continue;
     } else if (LooksLikeScores(tensor, labels.size()))
       top = TopScores(RealValues(tensor), options.top);
     if (options.common.json) {

@@ -63,7 +63,9 @@ std::string ParseInputShape(const std::string& text, GivenShape* shape) {
     const size_t comma = std::min(text.find(',', at), text.size());
     int64_t dim = 0;
     if (!ReadWhole(text.substr(at, comma - at), &dim)) return wrong;
-    if (dim < 1 || dim > INT32_MAX) return "'" + text + "': a size is a whole number from 1 on";
+    if (dim < 1 || dim > INT32_MAX) {
+      return "'" + text + "': a size is a whole number from 1 to 2147483647";
+    }
     shape->dims.push_back(static_cast<int32_t>(dim));
     if (comma == text.size()) break;
     at = comma + 1;

@@ -78,6 +78,7 @@ set(CLI_SOURCES
   audit/suggest_command.cc
   train/command.cc
   train/classes.cc
+  train/combinations.cc
   train/data.cc
   train/depth.cc
   train/flags.cc

@@ -30,7 +30,12 @@ std::string DateText() {
 // Before any time is spent: files that cannot be read or written, a base of other settings.
 void CheckFiles(const BenchmarkOptions& options) {
   for (const std::string& model : options.models) {
-    CheckOutputs({{"--report", options.report}, {"--trace", options.trace}}, model, {});
+    CheckOutputs(
+        {{"--report", options.report}, {"--trace", options.trace}}, model, {},
+        {{"--compare", options.compare}, {"--device-policy", options.common.device_policy}});
+  }
+  if (options.models.size() > 1) {
+    for (const std::string& model : options.models) (void)OpenModel(model);
   }
   if (options.compare.empty()) return;
   Json planned = Json::array();

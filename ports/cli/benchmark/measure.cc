@@ -64,6 +64,15 @@ struct Length {
   double min_seconds = 0.0, max_seconds = 0.0, delay_seconds = 0.0;
 };
 
+// In pieces, so that a stop takes effect at once.
+void Wait(double seconds) {
+  const int64_t start = port::NowNanos();
+  for (double left = seconds; left > 0.0; left = seconds - port::SecondsSince(start)) {
+    CheckStop();
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, 0.02)));
+  }
+}
+
 // The times of runs, in milliseconds. They go on until both the number and the time are reached.
 std::vector<double> TimeRuns(const Length& length, tw::Session* session, Progress* progress,
                              int64_t n_before, int64_t n_total) {
@@ -78,9 +87,7 @@ std::vector<double> TimeRuns(const Length& length, tw::Session* session, Progres
     millis.push_back(Millis(port::NowNanos() - begin));
     const int64_t done = n_before + static_cast<int64_t>(millis.size());
     progress->Update(done, std::max(done + (length.min_seconds > 0.0 ? 1 : 0), n_total));
-    if (length.delay_seconds > 0.0) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(length.delay_seconds));
-    }
+    Wait(length.delay_seconds);
     passed = port::SecondsSince(start);
   }
   return millis;

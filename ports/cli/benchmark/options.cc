@@ -2,6 +2,7 @@
 #include "ports/cli/benchmark/options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ports/cli/shapes.h"
 
@@ -51,14 +52,16 @@ void AddLengths(CLI::App* command, BenchmarkOptions* options) {
       ->check(CLI::Range(1, 10000000))
       ->type_name("N")
       ->capture_default_str();
-  const auto seconds = [&](const char* flag, double* value, const char* text) {
-    command->add_option(flag, *value, text)->check(NonNegativeCheck())->type_name("S");
+  const auto seconds = [&](const char* flag, double* value, const char* text,
+                           double most = HUGE_VAL) {
+    command->add_option(flag, *value, text)->check(NonNegativeCheck(most))->type_name("S");
   };
   seconds("--min-seconds", &options->min_seconds, "go on with measured runs for so long");
   seconds("--max-seconds", &options->max_seconds,
           "begin no measured run after so long, even if --runs are not done; 0: no limit");
   seconds("--warmup-seconds", &options->warmup_seconds, "go on with the runs before for so long");
-  seconds("--delay", &options->delay_seconds, "wait for so long after each run");
+  seconds("--delay", &options->delay_seconds, "wait for so long after each run, an hour at most",
+          3600.0);
 }
 
 void AddInputs(CLI::App* command, BenchmarkOptions* options) {

@@ -93,7 +93,9 @@ std::string KeyOfFile(const std::string& path) {
 Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
                       const Reading& reading) {
   std::error_code error;
-  if (!fs::exists(folder, error)) throw CliError(kExitIo, folder + ": no such folder");
+  const bool exists = fs::exists(folder, error);
+  if (error) throw CliError(kExitIo, folder + ": cannot read it: " + error.message());
+  if (!exists) throw CliError(kExitIo, folder + ": no such folder");
   if (!fs::is_directory(folder, error)) {
     throw CliError(kExitIo, folder +
                                 ": is not a folder; --data takes a folder of class folders, "

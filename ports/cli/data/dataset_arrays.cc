@@ -12,6 +12,7 @@
 #include "ports/cli/data/dataset.h"
 #include "ports/cli/data/numbers.h"
 #include "ports/cli/files.h"
+#include "ports/cli/terminal.h"
 
 namespace topwork {
 namespace cli {
@@ -142,7 +143,7 @@ void Dataset::ReadClassNames(int64_t n_needed, bool exactly) {
   class_names_ = ReadLines(path);
   const int64_t n = static_cast<int64_t>(class_names_.size());
   if (n < n_needed || (exactly && n != n_needed)) {
-    throw CliError(kExitData, path + ": has " + std::to_string(n) + " names, y.npy has " +
+    throw CliError(kExitData, path + ": has " + CountText(n, "name") + ", y.npy has " +
                                   (exactly ? std::to_string(n_needed) + " columns"
                                            : "labels up to " + std::to_string(n_needed - 1)));
   }

@@ -88,7 +88,8 @@ size_t NpyElementBytes(tw_dtype dtype) {
 Array ReadNpy(const std::string& path) {
   const std::vector<uint8_t> file = ReadWholeFile(path);
   if (file.size() < 10 || std::memcmp(file.data(), "\x93NUMPY", 6) != 0) {
-    Bad(path, "it does not begin with NumPy's signature (images end in .jpg, .png or .bmp)");
+    Bad(path,
+        "it does not begin with NumPy's signature (images end in .jpg, .png or .bmp, sounds in .wav or .flac)");
   }
   const bool wide = file[6] >= 2;
   const size_t start = wide ? 12 : 10;

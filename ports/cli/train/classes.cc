@@ -32,7 +32,14 @@ int64_t ClassChange::Find(const char* flag, const std::string& name) const {
 
 void ClassChange::Rename(const std::string& change) {
   const auto [before, after] = SplitChange("--rename-class", "OLD=NEW", change);
-  names_[static_cast<size_t>(Find("--rename-class", before))] = after;
+  const size_t renamed = static_cast<size_t>(Find("--rename-class", before));
+  const auto known = std::find(names_.begin(), names_.end(), after);
+  if (known != names_.end() && after != before) {
+    throw CliError(kExitData, "--rename-class " + change + ": there is a class " + after +
+                                  " already; `topwork train --merge-class " + change +
+                                  "` makes one class of the two");
+  }
+  names_[renamed] = after;
   changed_ = true;
 }
 

@@ -11,6 +11,7 @@
 #include "ports/cli/stop.h"
 #include "ports/cli/terminal.h"
 #include "ports/cli/train/classes.h"
+#include "ports/cli/train/combinations.h"
 #include "ports/cli/train/data.h"
 #include "ports/cli/train/depth.h"
 #include "ports/cli/train/options.h"
@@ -89,6 +90,7 @@ class Training {
     } else {
       loss_ = options_.loss.empty() ? "softmax" : options_.loss;
     }
+    CheckLossFlags(options_, loss_);
     if (!options_.negatives.empty()) {
       negatives_.emplace(Dataset::OpenUnlabelled(options_.negatives, input_, reading_));
     }
@@ -153,6 +155,7 @@ class Training {
   }
 
   void TryDepths() {
+    CheckCheckpoint(options_);
     const int64_t begin = port::NowNanos();
     const bool shares = options_.cache.empty();
     if (shares) options_.cache = features_file_.emplace(FeatureBytes()).path();
@@ -172,8 +175,9 @@ class Training {
     settings_ = std::make_unique<TrainerSettings>(options, loss_, FirstClasses());
     RecordPixels(settings_.get());
     trainer_.reset();  // its files first
-    trainer_.emplace(
-        CheckValue(tw::Trainer::Create(model_, settings_->get()), options_.common.model));
+    tw::Result<tw::Trainer> made = tw::Trainer::Create(model_, settings_->get());
+    CheckTrainer(made.status(), options_.common.model);
+    trainer_.emplace(std::move(made).value());
   }
 
   // What this run writes in the end, or reads and writes: nobody else meanwhile.
@@ -181,21 +185,21 @@ class Training {
     for (const std::string& path : {options_.memory, options_.checkpoint, options_.save_head}) {
       if (!path.empty()) Check(trainer_->HoldFile(path));
     }
+    CheckCheckpoint(options_);  // held first: of another run's file, that run is told
   }
 
   void PrintStart() const {
     const tw_trainer_info info = CheckValue(trainer_->Info());
-    const char* outputs = loss_ == "mse" || loss_ == "huber" ? "numbers" : "classes";
+    const char* output = loss_ == "mse" || loss_ == "huber" ? "number" : "class";
     if (data_) {
-      std::printf("%s  %lld %s in %zu %s from %s\n", Paint(1, "2", "data").c_str(),
-                  static_cast<long long>(data_->size()),
-                  data_->has_images() ? "images" : "examples", data_->class_names().size(), outputs,
-                  options_.data.c_str());
+      const int64_t n_outputs = static_cast<int64_t>(data_->class_names().size());
+      std::printf("%s  %s in %s from %s\n", Paint(1, "2", "data").c_str(),
+                  CountText(data_->size(), data_->has_images() ? "image" : "example").c_str(),
+                  CountText(n_outputs, output).c_str(), options_.data.c_str());
     }
-    std::printf("%s  %s of %s: %lld features to %lld %s\n", Paint(1, "2", "head").c_str(),
-                info.head->op, options_.common.model.c_str(),
-                static_cast<long long>(info.n_features), static_cast<long long>(info.n_classes),
-                outputs);
+    std::printf("%s  %s of %s: %s to %s\n", Paint(1, "2", "head").c_str(), info.head->op,
+                options_.common.model.c_str(), CountText(info.n_features, "feature").c_str(),
+                CountText(info.n_classes, output).c_str());
     std::fflush(stdout);
   }
 

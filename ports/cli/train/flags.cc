@@ -1,6 +1,7 @@
 // AddTrainOptions: every flag of `topwork train`, grouped as --help shows them.
 #include <string>
 
+#include "ports/cli/train/combinations.h"
 #include "ports/cli/train/options.h"
 
 namespace topwork {
@@ -25,7 +26,7 @@ void AddFiles(CLI::App* command, TrainOptions* options) {
       ->type_name("DIR");
   command
       ->add_option("--checkpoint", options->checkpoint,
-                   "a file that a later run can continue from; it is written after every epoch")
+                   "a new file that a later run can continue from; it is written after every epoch")
       ->type_name("FILE");
   command->add_flag("--resume", options->resume, "continue from the file of --checkpoint");
   command
@@ -197,7 +198,7 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
           "--lr", options->trainer.optimizer.learning_rate,
           "learning rate; default: chosen from the size of the features; Adam's then falls "
           "along a cosine")
-      ->check(PositiveCheck())
+      ->check(PositiveCheck(1e6))
       ->type_name("RATE");
   group->add_option("--momentum", options->trainer.optimizer.momentum, "momentum of sgd, as in 0.9")
       ->check(CLI::Range(0.0f, 0.9999f))
@@ -217,21 +218,21 @@ void AddOptimizer(CLI::App* command, TrainOptions* options) {
   group
       ->add_option("--epsilon", options->trainer.optimizer.epsilon,
                    "keeps the divisor above 0 (adam, adamw)")
-      ->check(PositiveCheck())
+      ->check(PositiveCheck(1.0))
       ->capture_default_str();
   group
       ->add_option("--weight-decay", options->trainer.optimizer.weight_decay,
                    "L2 penalty on the weights")
-      ->check(NonNegativeCheck())
+      ->check(NonNegativeCheck(1e6))
       ->type_name("W")
       ->capture_default_str();
   group->add_option("--l1", options->trainer.optimizer.l1, "L1 penalty on the weights")
-      ->check(NonNegativeCheck())
+      ->check(NonNegativeCheck(1e6))
       ->type_name("W");
   group
       ->add_option("--clip-norm", options->trainer.optimizer.clip_norm,
                    "largest norm of a step's gradient")
-      ->check(PositiveCheck())
+      ->check(PositiveCheck(1e18))
       ->type_name("N");
 }
 
@@ -264,7 +265,7 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
   group
       ->add_option("--min-improvement", options->trainer.stopping.min_improvement,
                    "how much the loss must fall to count as improvement, for --patience")
-      ->check(NonNegativeCheck())
+      ->check(NonNegativeCheck(1e6))
       ->type_name("D");
   group->add_flag("--keep-last", options->trainer.stopping.keep_last,
                   "with --patience: keep the last weights, not the best");
@@ -289,10 +290,11 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
 void AddRejection(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Unknown examples");
   group
-      ->add_option("--reject", options->reject,
-                   "the share of examples of the classes that the new model may refuse, so that it "
-                   "refuses what is none of them; 0: it refuses nothing; default: 0.05")
-      ->check(CLI::Range(0.0f, 0.5f))
+      ->add_option(
+          "--reject", options->reject,
+          "the share of examples of the classes that the new model may refuse, so that it "
+          "refuses what is none of them, 0.005 to 0.5; 0: it refuses nothing; default: 0.05")
+      ->check(RejectCheck())
       ->type_name("SHARE");
   group
       ->add_option("--negatives", options->negatives,

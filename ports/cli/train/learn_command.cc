@@ -40,10 +40,7 @@ class Learning {
     Remove();
     Relabel();
     Add();
-    if (flags_.changes()) Check(learner_->Save(flags_.train.memory, flags_.drop_features));
-    if (!flags_.output.empty()) {
-      Check(CheckValue(learner_->Export(), flags_.train.memory).Save(flags_.output));
-    }
+    Write();
     if (common_.json) {
       PrintJson(Describe());
     } else {
@@ -72,6 +69,20 @@ class Learning {
     learner_.emplace(CheckValue(tw::Learner::Create(model_, options), common_.model));
   }
 
+  // A memory from which no model can be made stays as it was.
+  void Write() {
+    std::optional<tw::Model> model;
+    if (!flags_.output.empty()) {
+      tw::Result<tw::Model> made = learner_->Export();
+      Check(made.status(), flags_.train.memory + (flags_.changes() ? ": is left as it was" : ""));
+      model.emplace(std::move(made).value());
+    }
+    if (flags_.changes()) Check(learner_->Save(flags_.train.memory, flags_.drop_features));
+    if (!model) return;
+    Check(model->Save(flags_.output),
+          flags_.changes() ? flags_.train.memory + ": is changed, but no model was written" : "");
+  }
+
   tw_learner_info Info() const { return CheckValue(learner_->Info()); }
   // Of the memory as it is left.
   int64_t NumKept() const { return flags_.drop_features ? 0 : Info().n_kept; }
@@ -95,7 +106,11 @@ class Learning {
     const int64_t before = Info().n_examples;
     ChangeClasses();
     for (const std::string& name : flags_.remove_groups) {
-      Check(learner_->Remove({{}, {NumberOfGroup(name)}, nullptr}), "--remove-group " + name);
+      const tw::Status status = learner_->Remove({{}, {NumberOfGroup(name)}, nullptr});
+      if (status.code() == TW_STATUS_NOT_FOUND) {
+        throw CliError(kExitData, "--remove-group " + name + ": there is no example of this group");
+      }
+      Check(status, "--remove-group " + name);
     }
     if (!flags_.remove.empty()) {
       Check(learner_->Remove({flags_.remove, {}, nullptr}), flags_.train.memory);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "ports/cli/files.h"
+#include "ports/cli/train/combinations.h"
 
 namespace topwork {
 namespace cli {
@@ -57,10 +58,11 @@ void AddLearnFlags(CLI::App* command, LearnFlags* flags) {
   command->add_option("--output", flags->output, "write the model with the new last layer")
       ->type_name("FILE");
   command
-      ->add_option("--reject", flags->train.reject,
-                   "the share of examples of the classes that the new model may refuse, so that it "
-                   "refuses what is none of them; 0: it refuses nothing; default: 0.05")
-      ->check(CLI::Range(0.0f, 0.5f))
+      ->add_option(
+          "--reject", flags->train.reject,
+          "the share of examples of the classes that the new model may refuse, so that it "
+          "refuses what is none of them, 0.005 to 0.5; 0: it refuses nothing; default: 0.05")
+      ->check(RejectCheck())
       ->type_name("SHARE");
   command->add_flag("--list", flags->list, "list the examples");
   command
@@ -79,9 +81,13 @@ void AddLearnFlags(CLI::App* command, LearnFlags* flags) {
 
 void CheckLearnFlags(const LearnFlags& flags) {
   const std::string& memory = flags.train.memory;
-  std::vector<OutputFile> outputs = {{"--output", flags.output}, {"--cache", flags.train.cache}};
-  if (flags.changes()) outputs.push_back({"--memory", memory});
-  CheckOutputs(outputs, flags.train.common.model, {flags.add, flags.subtract});
+  std::vector<FlagFile> outputs = {{"--output", flags.output}, {"--cache", flags.train.cache}};
+  std::vector<FlagFile> inputs;
+  for (const std::string& other : flags.merge) {
+    if (!IsSameFile(other, memory)) inputs.push_back({"--merge", other});
+  }
+  (flags.changes() ? outputs : inputs).push_back({"--memory", memory});
+  CheckOutputs(outputs, flags.train.common.model, {flags.add, flags.subtract}, inputs);
   const bool creates = !flags.add.empty() || !flags.merge.empty();
   if (!creates && !std::filesystem::exists(memory)) {
     throw CliError(kExitIo, memory + ": No such file or directory; --add DIR makes one");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ports/cli/files.h"
+#include "ports/cli/train/combinations.h"
 
 namespace topwork {
 namespace cli {
@@ -67,8 +68,9 @@ void CheckFiles(const TrainOptions& options) {
                 {"--memory", options.memory},
                 {"--monitor", options.monitor},
                 {"--cache", options.cache}},
-               options.common.model, {options.data, options.golden});
-  for (const std::string* path : {&options.output, &options.report, &options.checkpoint}) {
+               options.common.model, {options.data, options.golden, options.negatives});
+  for (const std::string* path : {&options.output, &options.report, &options.checkpoint,
+                                  &options.memory, &options.monitor, &options.cache}) {
     Usage(IsSameFile(*path, options.head), *path + ": is the file of --head; give another name");
   }
   if (options.resume && !std::filesystem::exists(options.checkpoint)) {
@@ -173,6 +175,14 @@ void ChooseLayers(TrainOptions* options) {
   options->layers = tries ? "auto" : "last";
 }
 
+void CheckCheckpoint(const TrainOptions& options) {
+  const std::string& path = options.checkpoint;
+  Usage(!options.resume && !path.empty() && std::filesystem::exists(path),
+        "--checkpoint " + path +
+            ": exists already; --resume continues from it, and a training that begins anew needs "
+            "another name");
+}
+
 void CheckTrainOptions(const TrainOptions& options) {
   Usage(options.output.empty() && options.save_head.empty(),
         "--output NEW.tflite or --save-head FILE is required");
@@ -206,6 +216,7 @@ void CheckTrainOptions(const TrainOptions& options) {
         "--calibrate needs a validation set: --validation above 0");
   Usage(!options.negatives.empty() && options.reject == 0.0f,
         "--negatives and --reject 0 exclude each other: nothing is refused");
+  CheckCombinations(options);
   (void)LayersOf(options.layers);
   if (options.layers == "auto") {
     const std::string why_not = WhyNoDepths(options);

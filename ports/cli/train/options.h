@@ -65,6 +65,9 @@ void ChooseLayers(TrainOptions* options);
 // What is wrong with the flags alone, and files that cannot be written. Throws CliError.
 void CheckTrainOptions(const TrainOptions& options);
 
+// Throws CliError where a training that begins anew would write over what --checkpoint names.
+void CheckCheckpoint(const TrainOptions& options);
+
 // "softmax", "sigmoid", "mse" or "huber": as asked for, else by the data. Throws CliError where the
 // data has no such targets.
 std::string LossFor(const TrainOptions& options, const Dataset& data);

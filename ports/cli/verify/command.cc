@@ -152,7 +152,7 @@ void CheckOptions(VerifyOptions* options) {
     throw CliError(
         kExitUsage,
         "verify compares a device with the CPU: give --device opencl, opencl:NUMBER or "
-        "opencl:NAME (see 'topwork devices'), or for the CPU itself --precision float16");
+        "opencl:NAME (see 'topwork devices'), or for the CPU itself --device cpu --precision float16");
   }
   if (options->on_cpu() && options->n_steps > 0) {
     throw CliError(kExitUsage, "--steps compares a device with the CPU, which trains in float32");
@@ -160,7 +160,9 @@ void CheckOptions(VerifyOptions* options) {
   if (!options->data.empty() && !options->inputs.empty()) {
     throw CliError(kExitUsage, "--input and --data exclude each other");
   }
-  CheckOutputs({{"--policy", options->policy}}, options->common.model, {options->data});
+  std::vector<FlagFile> inputs;
+  for (const std::string& input : options->inputs) inputs.push_back({"--input", input});
+  CheckOutputs({{"--policy", options->policy}}, options->common.model, {options->data}, inputs);
 }
 
 void Verify(VerifyOptions options) {

@@ -207,7 +207,7 @@ def check_targets(checks, tool, here):
         checks.expect(judged["r2"] > least and
                       "train_accuracy" not in document["epochs"][0], "%s: %s" % (flags, judged))
     text = run(tool, "info", here / "r.tflite").stdout  # no SOFTMAX, so no classes
-    checks.expect("64 features to 1 outputs (" in text, "info after a regression: %s" % text)
+    checks.expect("64 features to 1 output (" in text, "info after a regression: %s" % text)
     for folder, flags, word in ((DIGITS_8X8 / "train", ["--loss", "mse"], "numbers"),
                                 (sums, ["--loss", "softmax"], "one class"),
                                 (sums, ["--loss", "sigmoid"], "0 and 1")):
