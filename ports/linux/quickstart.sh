@@ -41,6 +41,13 @@ else
   bold='' dim='' green='' cyan='' off=''
 fi
 step() { printf '\n%s%s%s %s%s%s\n' "$cyan" "$1" "$off" "$bold" "$2" "$off"; }
+# A path as a shell reads it back.
+quoted() {
+  case "$1" in
+    *[!A-Za-z0-9_./+-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s' "$1" ;;
+  esac
+}
 show() { printf '%s$ topwork %s%s\n' "$dim" "$*" "$off"; }  # the command, as one would type it
 percent() { sed -n 's/^  "top1": \([0-9.e-]*\),*$/\1/p' "$1" | awk '{printf "%.1f %%", 100 * $1}'; }
 
@@ -112,7 +119,7 @@ printf '\n%s accuracy on 60 new pictures: %s before, %s after, %s with one pictu
   "$after" "$forgotten" "$off"
 printf '  new model   %s\n' "$output/faces.tflite"
 printf '  report      %s  %s(open it in a browser)%s\n' "$output/report.html" "$dim" "$off"
-printf '  yours       %s train %s --data PHOTOS --output mine.tflite\n' "$tool" "$PWD/$model"
+printf '  yours       %s train %s --data PHOTOS --output mine.tflite\n' "$(quoted "$tool")" "$(quoted "$PWD/$model")"
 printf '              PHOTOS holds one folder of images for each class\n'
-printf '  next        %s info %s --plan\n' "$tool" "$output/faces.tflite"
+printf '  next        %s info %s --plan\n' "$(quoted "$tool")" "$(quoted "$output/faces.tflite")"
 printf '              ports/cli/WALK.md: ten commands that teach, refuse, correct and forget\n'

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def main():
     tool = pathlib.Path(sys.argv[1]).resolve()
     problems = []
-    with tempfile.TemporaryDirectory(prefix="topwork_quickstart_") as name:
+    with tempfile.TemporaryDirectory(prefix="topwork quickstart ") as name:
         done = subprocess.run([ROOT / "ports" / "linux" / "quickstart.sh", name, tool], cwd=name,
                               capture_output=True, text=True, encoding="utf-8")
         folder = pathlib.Path(name)
@@ -26,7 +26,8 @@ def main():
                 for when in ("before", "after", "forgotten")}
         if top1["before"] != 0.0 or min(top1["after"], top1["forgotten"]) < 0.95:
             problems.append(f"accuracies are {top1}")
-        for text in ("Egyptian cat", "0.0 % before", "report.html", "unknown  p-value", "1 removed"):
+        for text in ("Egyptian cat", "0.0 % before", "report.html", "unknown  p-value", "1 removed",
+                     f"info '{name}/faces.tflite' --plan"):
             if text not in done.stdout:
                 problems.append(f"'{text}' is not in its output:\n{done.stdout}")
         for file in ("faces.tflite", "report.html", "faces.memory"):
