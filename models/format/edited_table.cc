@@ -258,6 +258,36 @@ class EditedTable::Writer {
   const Model* const source_;
 };
 
+// Each vector with its length, its end and what aligns it; what the file has once for several users
+// counts for each.
+uint64_t EditedTable::Size() const {
+  constexpr uint64_t kAround = 32;
+  const Span<const TableField> fields = FieldsOf(layout_);
+  uint64_t size = kAround + 12 * fields.size();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const int vt = static_cast<int>(4 + 2 * i);
+    const FieldKind kind = fields[i].kind;
+    if (kind == FieldKind::kUnused || kind == FieldKind::kNumber || !Has(vt)) continue;
+    size += kAround;
+    if (kind == FieldKind::kTexts) {
+      const auto* texts =
+          reinterpret_cast<const Vector<Offset<flatbuffers::String>>*>(Follow(InSource(vt)));
+      for (uint32_t k = 0; k < texts->size(); ++k) size += kAround + texts->Get(k)->size();
+    } else if (kind == FieldKind::kTable || kind == FieldKind::kTables ||
+               kind == FieldKind::kUnion) {
+      const Replaced* replaced = Find(vt);
+      const std::vector<EditedTable> source =
+          replaced == nullptr ? TablesInSource(vt) : std::vector<EditedTable>();
+      for (const EditedTable& child : replaced == nullptr ? source : replaced->tables) {
+        size += sizeof(uoffset_t) + child.Size();
+      }
+    } else {
+      size += Contents(vt).size();
+    }
+  }
+  return size;
+}
+
 std::vector<uint8_t> EditedTable::WriteFile(const char* identifier, size_t capacity,
                                             const Model* source) const {
   Writer writer(capacity, source);

@@ -68,6 +68,8 @@ class EditedTable {
   TableLayout UnionKind(int vt) const;
   void ClearUnion(int vt);
 
+  // About how many bytes the table takes in a file of its own, at least as many as it does.
+  uint64_t Size() const;
   // The table as the root of a file; `capacity` is about how many bytes it will have, with what the
   // caller appends. Constants of `source` that are in the file leave memory, see Model::Forget.
   std::vector<uint8_t> WriteFile(const char* identifier, size_t capacity,

@@ -204,13 +204,12 @@ Result<std::vector<uint8_t>> ModelTables::Pack() {
   }
   RemoveUnusedTensors();
   CompactBuffers();
-  uint64_t bytes = 1 << 16;
-  for (const Span<const uint8_t>& buffer : buffers_) bytes += buffer.size() + 64;
+  FinishTables();
+  uint64_t bytes = (1 << 16) + model_.Size();
   for (const AssociatedFile& file : files_) bytes += file.content.size();
   if (bytes > FLATBUFFERS_MAX_BUFFER_SIZE - (1u << 24)) {
     return Unsupported("the new model would have {} bytes, a .tflite ends at 2 GiB", bytes);
   }
-  FinishTables();
   std::vector<uint8_t> out =
       model_.WriteFile(schema::ModelIdentifier(), static_cast<size_t>(bytes), &source_);
   source_.ForgetRest();

@@ -94,6 +94,7 @@ Result<Buffer> ExpandSparse(const schema::Tensor& tensor, Span<const uint8_t> st
   const size_t bytes = ByteSize(dtype, shape);
   TW_ASSIGN_OR_RETURN(Buffer dense, Buffer::Allocate(bytes == 0 ? 1 : bytes, "a sparse constant"));
   std::memset(dense.data(), 0, bytes);
+  if (stored.empty()) return dense;  // the levels above may still have nodes without number
   Expansion(tensor, stored, static_cast<size_t>(bits / 8), dense.as<uint8_t>()).Run();
   return dense;
 }

@@ -19,6 +19,8 @@ namespace {
 
 constexpr uint64_t kFreeBudget = 64 * 1024;  // small models share a lot of their few bytes
 constexpr uint64_t kBudgetPerByte = 4;
+constexpr uint64_t kFreeDense = 1024 * 1024;
+constexpr uint64_t kDensePerByte = 256;
 constexpr uint32_t kSchemaVersion = 3;
 
 std::string Name(const flatbuffers::String* name) {
@@ -92,6 +94,17 @@ Status VerifyContext::Charge(uint64_t n_bytes) {
         bytes.size());
   }
   budget -= n_bytes;
+  return Status::Ok();
+}
+
+Status VerifyContext::ChargeDense(uint64_t dense) {
+  if (dense > dense_budget) {
+    return InvalidModel(
+        ": with the sparse and blockwise constants before it, it stands for more dense bytes ({} of "
+        "its own) than a file of {} bytes explains",
+        dense, bytes.size());
+  }
+  dense_budget -= dense;
   return Status::Ok();
 }
 
@@ -213,6 +226,7 @@ Status VerifyModel(Span<const uint8_t> bytes, const schema::Model** out) {
   context.bytes = bytes;
   context.model = model;
   context.budget = kFreeBudget + kBudgetPerByte * static_cast<uint64_t>(bytes.size());
+  context.dense_budget = kFreeDense + kDensePerByte * static_cast<uint64_t>(bytes.size());
   const auto* subgraphs = model->subgraphs();
   if (subgraphs == nullptr || subgraphs->size() == 0) {
     return InvalidModel("the model has no subgraph");

@@ -12,7 +12,9 @@ namespace topwork {
 namespace {
 
 constexpr int kMaxDepth = 32;
-constexpr uint64_t kMaxOperators = 50000000;
+// What planning may cost a small file; a larger one may call each of its operators some times.
+constexpr uint64_t kMaxOperators = 100000;
+constexpr uint64_t kMaxPerOperator = 4;
 
 // The subgraphs that an operator's options name. Those in `required` must exist; the others may be
 // negative, which means none.
@@ -89,6 +91,7 @@ class CallVerifier {
     const auto* operators =
         context_->model->subgraphs()->Get(static_cast<uint32_t>(subgraph))->operators();
     const int n_subgraphs = static_cast<int>(calls_.size());
+    if (operators != nullptr) max_operators_ += kMaxPerOperator * operators->size();
     for (uint32_t i = 0; operators != nullptr && i < operators->size(); ++i) {
       const Callees callees = CalleesOf(*operators->Get(i));
       TW_RETURN_IF_ERROR(context_->Charge(4 * callees.optional.size()));
@@ -135,9 +138,9 @@ class CallVerifier {
       if (depth >= kMaxDepth || state.height >= kMaxDepth) {
         return InvalidModel("{}: subgraphs call each other more than {} deep", where, kMaxDepth);
       }
-      if (state.n_operators > kMaxOperators) {
+      if (state.n_operators > max_operators_) {
         return InvalidModel("{}: the subgraphs it calls hold more than {} operators", where,
-                            kMaxOperators);
+                            max_operators_);
       }
     }
     ++state.height;
@@ -149,6 +152,7 @@ class CallVerifier {
   VerifyContext* context_;
   std::vector<std::vector<Call>> calls_;
   std::vector<State> state_;
+  uint64_t max_operators_ = kMaxOperators;
 };
 
 }  // namespace

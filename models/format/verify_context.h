@@ -32,6 +32,11 @@ struct VerifyContext {
   // it holds is refused before anything is allocated for it.
   uint64_t budget = 0;
 
+  // Constants that opening the model allocates memory for, `dense` bytes for this one, are bounded,
+  // too, all together. The message begins after the tensor's name.
+  Status ChargeDense(uint64_t dense);
+  uint64_t dense_budget = 0;
+
   Status Charge(uint64_t n_bytes);
 };
 

@@ -155,16 +155,10 @@ Status VerifySparsity(VerifyContext* context, int subgraph, int index) {
                         where, tensor.buffer(), data.size(), n_nodes,
                         DTypeName(static_cast<DType>(tensor.type())));
   }
-  // Opening the model allocates what it expands to.
-  constexpr uint64_t kMostGrowth = 256;
-  size_t dense = 0;
-  if (!CheckedByteSize(static_cast<DType>(tensor.type()), ShapeOf(tensor), &dense) ||
-      dense > (uint64_t{1} << 20) + kMostGrowth * context->bytes.size()) {
-    return InvalidModel(
-        "{}: its {} bytes stand for {} dense ones, more than a file of {} bytes explains", where,
-        data.size(), dense, context->bytes.size());
-  }
-  return Status::Ok();
+  // VerifyShape has ruled out an overflow.
+  const Status charged =
+      context->ChargeDense(ByteSize(static_cast<DType>(tensor.type()), ShapeOf(tensor)));
+  return charged.ok() ? charged : charged.WithPrefix(where);
 }
 
 }  // namespace topwork

@@ -2,6 +2,7 @@
 // tensor's name is made for a message only: models have hundreds of them.
 #include <cfloat>
 
+#include "models/format/read.h"
 #include "models/format/verify_context.h"
 #include "runtime/base/buffer.h"
 #include "runtime/base/printable.h"
@@ -156,10 +157,15 @@ Status VerifyQuantization(const schema::Tensor& tensor, const Shape& shape) {
   return Status::Ok();
 }
 
-Status VerifyTensor(const VerifyContext& context, const schema::Tensor& tensor, Shape* shape) {
+Status VerifyTensor(VerifyContext* context, const schema::Tensor& tensor, Shape* shape) {
   TW_RETURN_IF_ERROR(VerifyDType(tensor));
   TW_RETURN_IF_ERROR(VerifyShape(tensor, shape));
-  TW_RETURN_IF_ERROR(VerifyData(context, tensor, *shape));
+  TW_RETURN_IF_ERROR(VerifyData(*context, tensor, *shape));
+  const bool has_data = !BufferBytes(*context->model, context->bytes, tensor.buffer()).empty();
+  if (has_data && HasBlocks(tensor)) {  // most readers get float32
+    TW_RETURN_IF_ERROR(
+        context->ChargeDense(sizeof(float) * static_cast<uint64_t>(shape->NumElements())));
+  }
   return VerifyQuantization(tensor, *shape);
 }
 
@@ -214,7 +220,7 @@ Status VerifyTensors(VerifyContext* context, int subgraph) {
     const uint64_t n_name = tensor.name() == nullptr ? 0 : tensor.name()->size();
     TW_RETURN_IF_ERROR(context->Charge(16 + n_name + 4 * n_scales));
     Shape shape;
-    const Status status = VerifyTensor(*context, tensor, &shape);
+    const Status status = VerifyTensor(context, tensor, &shape);
     if (!status.ok()) {
       return status.WithPrefix(TensorName(*context->model, subgraph, static_cast<int>(i)));
     }

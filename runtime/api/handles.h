@@ -41,6 +41,8 @@ struct tw_session {
   std::shared_ptr<topwork::Allocator> allocator;  // outlives `session`, which points to it
   std::shared_ptr<const topwork::Model> opened;   // that of the tw_model, without heads
   std::unique_ptr<topwork::Session> session;
+  // Of `session`, also of one that takes its place: never replaced, for functions of [any].
+  std::shared_ptr<topwork::RunControl> control;
   topwork::Placement placement;  // of the session: where it runs, and why
   std::vector<Port> inputs;
   std::vector<Port> outputs;
@@ -65,7 +67,7 @@ tw_status ReportNull(const char* function, const char* argument);
 // The failure of a call while a run is in flight on another thread.
 #define TW_REQUIRE_IDLE(handle)                                                         \
   do {                                                                                  \
-    const ::topwork::Status tw_idle_ = (handle)->session->CheckIdle();                  \
+    const ::topwork::Status tw_idle_ = (handle)->control->async.CheckIdle();            \
     if (!tw_idle_.ok())                                                                 \
       return ::topwork::api::Report(tw_idle_.WithPrefix(std::string(__func__) + ": ")); \
   } while (0)

@@ -226,6 +226,7 @@ tw_status tw_session_reset_state(tw_session* session) {
 
 tw_status tw_session_run_async(tw_session* session, tw_run_function function, void* user_data) {
   TW_REQUIRE(session);
+  TW_REQUIRE_IDLE(session);
   return Report(session->session->RunAsync([session, function, user_data](const Status& status) {
     const tw_status code = Report(status);
     if (function != nullptr) function(user_data, session, code);
@@ -234,19 +235,19 @@ tw_status tw_session_run_async(tw_session* session, tw_run_function function, vo
 
 tw_status tw_session_wait(tw_session* session) {
   TW_REQUIRE(session);
-  return Report(session->session->Wait());
+  return Report(session->control->async.Wait());
 }
 
 tw_status tw_session_is_running(const tw_session* session, int32_t* out_is_running) {
   TW_REQUIRE(session);
   TW_REQUIRE(out_is_running);
-  *out_is_running = session->session->is_running() ? 1 : 0;
+  *out_is_running = session->control->async.is_running() ? 1 : 0;
   return TW_STATUS_OK;
 }
 
 tw_status tw_session_cancel(tw_session* session) {
   TW_REQUIRE(session);
-  session->session->Cancel();
+  session->control->cancellation.Request();
   return TW_STATUS_OK;
 }
 

@@ -148,6 +148,7 @@ Status CreateSession(const tw_model& model, const tw_session_options* in, tw_ses
     return ExplainShapes(placed.status(), graph, c_options.n_input_shapes != 0);
   }
   handle->session = std::move(placed.value().session);
+  handle->control = handle->session->control();
   handle->placement = std::move(placed.value().placement);
   return Status::Ok();
 }
@@ -181,12 +182,13 @@ tw_status tw_session_clone(const tw_session* session, tw_session** out_session) 
   topwork::Result<std::unique_ptr<topwork::Session>> made = session->session->Clone();
   TW_REPORT_IF_ERROR(made.status());
   handle->session = std::move(made.value());
+  handle->control = handle->session->control();
   *out_session = handle.release();
   return TW_STATUS_OK;
 }
 
 void tw_session_free(tw_session* session) {
   if (session == nullptr) return;
-  session->session->StopAsync();  // its callback may still use the handle
+  session->control->Stop();  // its callback may still use the handle
   delete session;
 }

@@ -19,6 +19,7 @@ CalleePlanner::CalleePlanner(const Model* model, const PlanOptions& options, boo
   options_.cpu = options.cpu;
   options_.optimize = options.optimize;
   options_.allocator = options.allocator;
+  options_.memory_limit_bytes = options.memory_limit_bytes;
   options_.call_depth = options.call_depth + 1;
 }
 

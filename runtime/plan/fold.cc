@@ -13,27 +13,29 @@
 namespace topwork {
 namespace {
 
-// A folded constant may be this much larger than the inputs it came from, and at least kFreeBytes:
-// fp16 and int8 weights become float32, but a BROADCAST_TO of one number to a gigabyte stays at run
-// time.
+// A folded constant may be this much larger than the model's constants it came from, and at least
+// kFreeBytes: fp16 and int8 weights become float32, but a BROADCAST_TO of one number to a gigabyte
+// stays at run time. What was folded itself may grow no further: many small steps make a large one.
 constexpr size_t kMaxGrowth = 4;
 constexpr size_t kFreeBytes = size_t{1} << 20;
 
-bool CanFold(const WorkGraph& graph, const Op& op, const std::vector<TensorView>& outputs) {
+// `folded`: which values are no constants of the model's.
+bool CanFold(const WorkGraph& graph, const Op& op, const std::vector<TensorView>& outputs,
+             const std::vector<uint8_t>& folded) {
   if (op.def == nullptr || op.outputs.empty()) return false;
   if (op.is_custom() && !op.def->needs_shapes_only) return false;
   if (HasEffects(graph, op)) return false;
-  size_t in_bytes = 0, out_bytes = 0;
+  size_t most_bytes = 0, out_bytes = 0;
   for (int v : op.inputs) {
     if (v < 0) continue;
     const TensorView& view = graph.views[static_cast<size_t>(v)];
     const bool known = view.data != nullptr || view.shape.NumElements() == 0;
     if (!known && !op.def->needs_shapes_only) return false;
-    in_bytes += view.bytes();
+    most_bytes += (folded[static_cast<size_t>(v)] ? 1 : kMaxGrowth) * view.bytes();
   }
   for (const TensorView& view : outputs) out_bytes += view.bytes();
   if (DTypeBits(outputs[0].dtype) == 0) return false;
-  return out_bytes <= std::max(kFreeBytes, kMaxGrowth * in_bytes);
+  return out_bytes <= std::min(graph.fold_limit_bytes, std::max(kFreeBytes, most_bytes));
 }
 
 // The model's float16 constant that the op widens, when all that read the result can pack it as it
@@ -66,6 +68,7 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
   for (TensorView& view : out_views) {
     TW_ASSIGN_OR_RETURN(Buffer buffer, Buffer::Allocate(std::max<size_t>(view.bytes(), 1),
                                                         "a folded constant", from));
+    if (!stays_empty) graph->fold_limit_bytes -= std::min(graph->fold_limit_bytes, view.bytes());
     buffers.push_back(std::make_shared<Buffer>(std::move(buffer)));
     view.data = buffers.back()->data();
   }
@@ -172,6 +175,7 @@ PlanPrepareContext MakeContext(const WorkGraph& graph, const Op& op, PackMode mo
 Status InferAndFold(WorkGraph* graph) {
   TW_RETURN_IF_ERROR(RefuseUnsupported(*graph));
   WidenHalf(graph);
+  std::vector<uint8_t> folded(graph->values.size());
   for (size_t i = 0; i < graph->ops.size(); ++i) {
     Op& op = graph->ops[i].op;
     PlanPrepareContext context = MakeContext(*graph, op, PackMode::kShapesOnly);
@@ -190,13 +194,14 @@ Status InferAndFold(WorkGraph* graph) {
       if (op.outputs[o] < 0) continue;
       graph->views[static_cast<size_t>(op.outputs[o])].shape = context.outputs()[o].shape;
     }
-    if (!CanFold(*graph, op, context.outputs())) {
+    if (!CanFold(*graph, op, context.outputs(), folded)) {
       graph->packing_bytes += context.packing_bytes();
       continue;
     }
     PlanPrepareContext packed = MakeContext(*graph, op, PackMode::kPack);
     TW_RETURN_IF_ERROR(packed.Prepare(*op.def));
     TW_RETURN_IF_ERROR(FoldOp(op, packed, graph));
+    for (int v : op.outputs) folded[static_cast<size_t>(v)] = 1;
     graph->ops[i].dead = true;
   }
   graph->first_deferred = graph->ops.size();

@@ -77,12 +77,12 @@ Result<const Callee*> PlanPrepareContext::PlanCallee(int subgraph,
   if (!kHasCalls || planner_ == nullptr) return PrepareContext::PlanCallee(subgraph, inputs);
   const auto& subgraphs = planner_->model().subgraphs();
   if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
-    return InvalidModel("{} calls subgraph {}, but the model has {}", where_, subgraph,
+    return InvalidModel("{} calls subgraph {}, but the model has {}", Where(), subgraph,
                         subgraphs.size());
   }
   const Graph& graph = subgraphs[static_cast<size_t>(subgraph)];
   if (graph.inputs.size() != inputs.size()) {
-    return InvalidModel("{} gives {} inputs to subgraph {} '{}', which has {}", where_,
+    return InvalidModel("{} gives {} inputs to subgraph {} '{}', which has {}", Where(),
                         inputs.size(), subgraph, graph.name, graph.inputs.size());
   }
   std::vector<Shape> shapes;
@@ -142,7 +142,7 @@ Result<std::vector<OpCode>> PlanPrepareContext::OperatorsOf(int subgraph) const 
   if (!kHasCalls || planner_ == nullptr) return PrepareContext::OperatorsOf(subgraph);
   const auto& subgraphs = planner_->model().subgraphs();
   if (subgraph < 0 || static_cast<size_t>(subgraph) >= subgraphs.size()) {
-    return InvalidModel("{} names subgraph {}, but the model has {}", where_, subgraph,
+    return InvalidModel("{} names subgraph {}, but the model has {}", Where(), subgraph,
                         subgraphs.size());
   }
   std::vector<OpCode> codes;
@@ -167,11 +167,11 @@ Status PlanPrepareContext::Prepare(const OpDef& def) {
   TW_RETURN_IF_ERROR(def.prepare(*this));
   if (scratch_bytes_ > SIZE_MAX / 4) {
     return OutOfMemory("{} needs {} bytes of working memory, more than the address space has",
-                       where_, scratch_bytes_);
+                       Where(), scratch_bytes_);
   }
   for (size_t i = 0; i < output_set_.size(); ++i) {
     if (!output_set_[i]) {
-      return InvalidModel("{} has {} outputs, {} expected", where_, output_set_.size(), i);
+      return InvalidModel("{} has {} outputs, {} expected", Where(), output_set_.size(), i);
     }
   }
   return Status::Ok();

@@ -184,6 +184,7 @@ Result<WorkGraph> MakeWorkGraph(const Model& model, const PlanOptions& options) 
   graph.cpu = options.cpu != nullptr ? options.cpu : &BestCpuKernels();
   if (options.half_products) graph.half_products = HalfProductsOf(*graph.cpu);
   graph.max_threads = std::max(1, options.max_threads);
+  if (options.memory_limit_bytes != 0) graph.fold_limit_bytes = options.memory_limit_bytes;
   graph.pool = options.pool;
   if (options.subgraph != 0) graph.subgraph_name = source.name;
   graph.values = source.values;

@@ -44,6 +44,7 @@ struct WorkGraph {
   const Allocator* allocator = nullptr;
   const CpuKernels* cpu = nullptr;
   const GemmKernels* half_products = nullptr;  // for operators that may use them; null: none
+  size_t fold_limit_bytes = SIZE_MAX;          // how much folding may still take
   size_t packing_bytes = 0;                    // of all ops' packed constants, about
   const Allocator* pack_allocator = nullptr;   // for them; null: `allocator`
   int max_threads = 1;

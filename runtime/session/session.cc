@@ -24,8 +24,11 @@ void SessionOptions::FillMemoryLimit() {
   memory_limit_bytes = static_cast<size_t>(std::min<uint64_t>(machine_memory_bytes / 2, SIZE_MAX));
 }
 
-Session::Session() = default;
-Session::~Session() { StopAsync(); }
+Session::Session() : control_(std::make_shared<RunControl>()) {}
+Session::~Session() {
+  // Otherwise another session has taken its place, or the handle has stopped it.
+  if (control_.use_count() == 1) control_->Stop();
+}
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options) {
@@ -70,6 +73,7 @@ Result<std::unique_ptr<Session>> Session::WithModel(std::shared_ptr<const Model>
   std::unique_ptr<Session> session(new Session);
   session->model_ = std::move(model);
   session->options_ = options_;
+  session->control_ = control_;
   session->profiler_ = profiler_;
   session->wanted_shapes_ = wanted_shapes_;
   session->bound_inputs_ = bound_inputs_;
@@ -156,14 +160,22 @@ Status Session::Replan() {
   const size_t bytes = std::max(PlanRunner::MemoryBytes(*plan.value()), kAlignment);
   TW_ASSIGN_OR_RETURN(Buffer arena,
                       Buffer::Allocate(bytes, "the activation arena", *options_.allocator));
-  SetThreads(*plan.value());
-  SetEnvironment();
+  const ThreadChoice threads = ThreadsFor(*plan.value());
+  std::unique_ptr<ThreadPool> pool;  // null: the one there is has as many threads
+  if (pool_ == nullptr || pool_->n_threads() != threads.n_threads) {
+    pool.reset(new ThreadPool(threads.n_threads));
+  }
+  std::unique_ptr<RunEnvironment> environment =
+      NewEnvironment(pool != nullptr ? pool.get() : pool_.get());
   TW_ASSIGN_OR_RETURN(std::unique_ptr<PlanRunner> runner,
-                      PlanRunner::Create(plan.value(), environment_, std::move(attached)));
+                      PlanRunner::Create(plan.value(), *environment, std::move(attached)));
   TW_ASSIGN_OR_RETURN(std::vector<Buffer> strings, strings_->NewInputs(*plan.value()));
   plan_ = plan.value();
   strings_->SetInputs(std::move(strings));
-  runner_ = std::move(runner);
+  runner_ = std::move(runner);  // the old one goes before what it points to
+  environment_ = std::move(environment);
+  if (pool != nullptr) pool_ = std::move(pool);
+  threads_ = threads;
   arena_ = std::move(arena);
   bound_inputs_.resize(plan_->inputs.size());
   bound_outputs_.resize(plan_->outputs.size());
@@ -171,25 +183,25 @@ Status Session::Replan() {
   return Status::Ok();
 }
 
-void Session::SetThreads(const Plan& plan) {
-  threads_ = options_.n_threads > 0 ? ThreadChoice{options_.n_threads, "as asked for"}
-                                    : ChooseThreads(*options_.processors, plan.cpu_flops);
-  if (pool_ != nullptr && pool_->n_threads() == threads_.n_threads) return;
-  pool_.reset(new ThreadPool(threads_.n_threads));
+ThreadChoice Session::ThreadsFor(const Plan& plan) const {
+  return options_.n_threads > 0 ? ThreadChoice{options_.n_threads, "as asked for"}
+                                : ChooseThreads(*options_.processors, plan.cpu_flops);
 }
 
-void Session::SetEnvironment() {
+std::unique_ptr<RunEnvironment> Session::NewEnvironment(ThreadPool* pool) {
   if (kHasCalls && planner_ == nullptr) {
     PlanOptions options;
     options.max_threads = options_.max_threads;
     options.cpu = options_.cpu;
     options.optimize = options_.optimize;
     options.allocator = options_.allocator;
+    options.memory_limit_bytes = options_.memory_limit_bytes;
     planner_.reset(new CalleePlanner(model_.get(), options, false));
   }
   if (strings_ == nullptr) strings_.reset(new StringPorts(&memory_, *options_.allocator));
-  environment_ = {pool_.get(),   options_.cpu,   options_.allocator, &cancellation_,
-                  state().get(), planner_.get(), &memory_,           strings_->run_text()};
+  return std::unique_ptr<RunEnvironment>(
+      new RunEnvironment{pool, options_.cpu, options_.allocator, &control_->cancellation,
+                         state().get(), planner_.get(), &memory_, strings_->run_text()});
 }
 
 // What the plan leaves to values whose size a run finds out, and to resources.
@@ -259,20 +271,21 @@ void Session::ResetState() {
 
 Status Session::RunAsync(AsyncRun::Done done) {
   TW_RETURN_IF_ERROR(CheckIdle());
-  cancellation_.Begin();  // now, so that a Cancel() that comes before the thread runs is not lost
-  const Status status = async_.Start(
+  // Now, so that a Cancel() that comes before the thread runs is not lost.
+  control_->cancellation.Begin();
+  const Status status = control_->async.Start(
       [this] {
         const Status result = Run();
-        cancellation_.End();
+        control_->cancellation.End();
         return result;
       },
       std::move(done));
-  if (!status.ok()) cancellation_.End();
+  if (!status.ok()) control_->cancellation.End();
   return status;
 }
 
 Status Session::Run() {
-  const Cancellation::Call call(&cancellation_);
+  const Cancellation::Call call(&control_->cancellation);
   TW_RETURN_IF_ERROR(Prepare());
   strings_->run_text()->Forget();
   if (kHasOpenCl && first_answer_ != nullptr && first_answer_->is_known()) {

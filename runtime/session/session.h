@@ -1,5 +1,5 @@
 // Session: owns a plan and its memory, and runs it. One thread at a time; many sessions may share a
-// Model. Cancel() and is_running() alone may be called from any thread.
+// Model. Cancel(), Wait() and is_running() alone may be called from any thread.
 #ifndef TOPWORK_RUNTIME_SESSION_SESSION_H_
 #define TOPWORK_RUNTIME_SESSION_SESSION_H_
 
@@ -12,7 +12,7 @@
 #include "ports/port.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/plan.h"
-#include "runtime/session/async_run.h"
+#include "runtime/session/run_control.h"
 #include "runtime/session/run_environment.h"
 #include "runtime/session/run_memory.h"
 #include "runtime/session/session_state.h"
@@ -51,7 +51,7 @@ class Session {
 
   // A session to take this one's place, with its options, shapes, inputs, bindings and state, of a model
   // that has the same inputs and, as its first outputs, the first n_outputs of this one's. Bindings of
-  // further outputs are not taken over.
+  // further outputs are not taken over. May be called in the callback of this one's run.
   Result<std::unique_ptr<Session>> WithModel(std::shared_ptr<const Model> model,
                                              size_t n_outputs) const;
 
@@ -103,20 +103,18 @@ class Session {
   const std::shared_ptr<SessionState>& state() const { return options_.state; }
   // Makes the Run() in progress, or in flight, return CANCELLED at its next operator; does nothing
   // where there is none.
-  void Cancel() { cancellation_.Request(); }
+  void Cancel() { control_->cancellation.Request(); }
   // Run() on a thread of the session's, then done(its status) there; returns at once. Until then,
   // and while done runs on any other thread, the session must not be used (CheckIdle() tells), but
   // by Cancel(), Wait() and is_running(). `done` may use it, and start the next run.
   // FAILED_PRECONDITION while a run is in flight.
   Status RunAsync(AsyncRun::Done done);
   // See AsyncRun.
-  Status Wait() { return async_.Wait(); }
-  Status CheckIdle() const { return async_.CheckIdle(); }
-  bool is_running() const { return async_.is_running(); }
-  // Cancels a run in flight and waits until it and its callback are done; RunAsync() then refuses.
-  void StopAsync() {
-    async_.Stop([this] { Cancel(); });
-  }
+  Status Wait() { return control_->async.Wait(); }
+  Status CheckIdle() const { return control_->async.CheckIdle(); }
+  bool is_running() const { return control_->async.is_running(); }
+  // Of this session, and of the one that takes its place.
+  const std::shared_ptr<RunControl>& control() const { return control_; }
   // Called after every step of Run() on the running thread; null: off.
   void SetProfile(ProfileFunction function, void* user_data) { profiler_ = {function, user_data}; }
   // Arena, scratch, deferred values and state now held by this session (packed weights are in
@@ -137,8 +135,8 @@ class Session {
   Result<std::shared_ptr<const Plan>> NewPlan() const;
   Status Replan();
   Status AboutShapes(const Status& status) const;
-  void SetThreads(const Plan& plan);
-  void SetEnvironment();
+  ThreadChoice ThreadsFor(const Plan& plan) const;
+  std::unique_ptr<RunEnvironment> NewEnvironment(ThreadPool* pool);
   void SetLimits();
   Status CheckBindings(const Plan& plan) const;
   Status RunSteps(bool* out_device_failed);
@@ -150,7 +148,6 @@ class Session {
   SessionOptions options_;
   ThreadChoice threads_;
   std::unique_ptr<ThreadPool> pool_;
-  Cancellation cancellation_;
   Profiler profiler_;
 
   std::shared_ptr<const Plan> plan_;
@@ -161,14 +158,14 @@ class Session {
 
   Buffer arena_;      // activations, then scratch
   RunMemory memory_;  // what else a run takes
-  RunEnvironment environment_;
+  std::unique_ptr<RunEnvironment> environment_;
   std::unique_ptr<CalleePlanner> planner_;
   std::unique_ptr<StringPorts> strings_;
   std::unique_ptr<PlanRunner> runner_;
   std::vector<TensorView> inputs_;  // as planned
   std::vector<Bound> bound_inputs_, bound_outputs_;
   std::unique_ptr<FirstAnswer> first_answer_;  // null: nothing is to be checked any more
-  AsyncRun async_;
+  std::shared_ptr<RunControl> control_;
 };
 
 }  // namespace topwork

@@ -93,6 +93,7 @@ void CheckCopy(const Bytes& file) {
   const Bytes copy = EditedTable(kModel, Root(file)).WriteFile("TFL3", file.size());
   REQUIRE(VerifyFile(copy, "TFL3", kModel));
   CHECK(Difference(kModel, Root(file), Root(copy)) == "");
+  CHECK(EditedTable(kModel, Root(file)).Size() >= copy.size());
 }
 
 TEST_CASE("edited table: models of the zoo are written as they were", "[format][zoo]") {
@@ -165,6 +166,21 @@ TEST_CASE("edited table: fields are replaced, left out and added", "[format]") {
   REQUIRE(read_ops[n_ops].UnionKind(kOptionsVt) == kSoftmaxOptions);
   CHECK(read_ops[n_ops].Table(kOptionsVt)->Get(4, 0.0f) == 2.0f);
   CHECK(read_ops[n_ops].Get<uint32_t>(4, 7) == 7);  // left out: the reader's default
+}
+
+TEST_CASE("edited table: its size counts what its users share once for each", "[format]") {
+  test::ModelSpec spec = test::ClassifierSpec(test::Tail::kDense);
+  spec.main().ops[0].custom_options.resize(1 << 20);
+  const Bytes file = test::BuildModel(spec);
+  EditedTable model(kModel, Root(file));
+  CHECK(model.Size() >= file.size());
+  CHECK(model.Size() <= file.size() + 20000);
+  std::vector<EditedTable>& ops = model.Tables(kSubgraphsVt)[0].Tables(kOperatorsVt);
+  const EditedTable shared = ops[0];
+  for (int i = 0; i < 7; ++i) ops.push_back(shared);
+  CHECK(model.Size() >= model.WriteFile("TFL3", 0).size());
+  for (int i = 8; i < 3000; ++i) ops.push_back(shared);
+  CHECK(model.Size() >= uint64_t{3000} << 20);
 }
 
 }  // namespace edited_table_test

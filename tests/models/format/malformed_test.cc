@@ -307,7 +307,7 @@ const Malformed kLoopCases[] = {
        }
        m->subgraphs.push_back(m->subgraphs[3]);
      }},
-    {"2^30 operators through doubling calls", kBad, "hold more than 50000000 operators",
+    {"2^30 operators through doubling calls", kBad, "hold more than 100",
      [](ModelSpec* m) {
        for (int s = 5; s < 34; ++s) {
          SubgraphSpec next = m->subgraphs[3];

@@ -6,11 +6,14 @@
 #include <set>
 
 #include "models/format/compress/prune.h"
+#include "models/format/edited_table.h"
 #include "runtime/session/session.h"
 #include "runtime/train/random.h"
 #include "tests/support/classifiers.h"
 #include "tests/support/embedded.h"
 #include "tests/support/npz.h"
+#include "tests/support/open_session.h"
+#include "tflite_generated.h"
 
 namespace topwork {
 namespace sparse_test {
@@ -114,6 +117,79 @@ TEST_CASE("sparse: weights that would not shrink stay dense", "[format]") {
   REQUIRE(bytes.status().ToString() == "OK");
   CHECK(report.n_sparse == 0);
   CHECK(test::OpenBytes(*bytes)->main().ops.size() == 2);
+}
+
+// A tensor [1, columns] of int8 in which a single element is stored.
+test::TensorSpec OneStored(int32_t columns, uint32_t buffer) {
+  test::TensorSpec tensor;
+  tensor.type = static_cast<int>(DType::kInt8);
+  tensor.shape = {1, columns};
+  tensor.buffer = buffer;
+  tensor.traversal_order = {0, 1};
+  tensor.levels.resize(2);
+  tensor.levels[0].dense_size = 1;
+  tensor.levels[1].format = 1;
+  tensor.levels[1].index_type = 1;
+  tensor.levels[1].segments = {0, 1};
+  tensor.levels[1].indices = {5};
+  return tensor;
+}
+
+Status OpenStatus(const test::ModelSpec& spec) { return test::TryOpenSpec(spec).status(); }
+
+TEST_CASE("sparse: a tensor without elements has no nodes to visit", "[format]") {
+  test::ModelSpec spec = DenseSpec(DType::kFloat32);
+  test::TensorSpec tensor;
+  tensor.type = static_cast<int>(DType::kInt8);
+  tensor.shape = {INT32_MAX, 1 << 27, 0};
+  tensor.traversal_order = {0, 1, 2};
+  tensor.levels.resize(3);
+  for (size_t i = 0; i < 3; ++i) tensor.levels[i].dense_size = tensor.shape[i];
+  spec.main().tensors.push_back(tensor);
+  CHECK(OpenStatus(spec).ToString() == "OK");
+}
+
+TEST_CASE("sparse: what all tensors expand to is bounded by the file", "[format]") {
+  test::ModelSpec spec = DenseSpec(DType::kFloat32);
+  const uint32_t buffer = spec.AddBuffer({1});
+  for (int i = 0; i < 2; ++i) spec.main().tensors.push_back(OneStored(1000000, buffer));
+  CHECK(OpenStatus(spec).ToString() == "OK");
+  for (int i = 0; i < 40; ++i) spec.main().tensors.push_back(OneStored(1000000, buffer));
+  const Status status = OpenStatus(spec);
+  CHECK(status.code() == StatusCode::kInvalidModel);
+  CHECK_THAT(status.message(), Catch::Contains("it stands for more dense bytes (1000000 of its"));
+}
+
+// int4 weights [64, 512] of one buffer, each in blocks of its own quantization.
+test::Bytes BlockModel(size_t n_tensors) {
+  test::ModelSpec spec = DenseSpec(DType::kFloat32);
+  test::TensorSpec tensor;
+  tensor.type = static_cast<int>(DType::kInt4);
+  tensor.shape = {64, 512};
+  tensor.buffer = spec.AddBuffer(test::Bytes(64 * 512 / 2));
+  const size_t first = spec.main().tensors.size();
+  spec.main().tensors.resize(first + n_tensors, tensor);
+  const test::Bytes plain = test::BuildModel(spec);
+  EditedTable model(kModel, plain.data() + flatbuffers::ReadScalar<uint32_t>(plain.data()));
+  std::vector<EditedTable>& tensors =
+      model.Tables(schema::Model::VT_SUBGRAPHS)[0].Tables(schema::SubGraph::VT_TENSORS);
+  for (size_t i = first; i < tensors.size(); ++i) {
+    tensors[i]
+        .NewTable(schema::Tensor::VT_QUANTIZATION, kQuantizationParameters)
+        ->NewTable(schema::QuantizationParameters::VT_DETAILS, kBlockwiseQuantization)
+        ->Set<int32_t>(schema::BlockwiseQuantization::VT_BLOCK_SIZE, 32, 0);
+  }
+  return model.WriteFile(schema::ModelIdentifier(), plain.size());
+}
+
+TEST_CASE("blocks: what all tensors expand to is bounded by the file", "[format]") {
+  const auto status = [](const test::Bytes& bytes) {
+    return Model::OpenMemory(bytes.data(), bytes.size(), true).status();
+  };
+  CHECK(status(BlockModel(20)).ToString() == "OK");
+  const Status many = status(BlockModel(200));
+  CHECK(many.code() == StatusCode::kInvalidModel);
+  CHECK_THAT(many.message(), Catch::Contains("it stands for more dense bytes (131072 of its"));
 }
 
 }  // namespace sparse_test

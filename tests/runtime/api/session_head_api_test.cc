@@ -1,10 +1,12 @@
 // C API: several heads on one run of a backbone give what each exported model gives.
 #ifdef TW_HAVE_TRAIN
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include "tests/runtime/api/trainer_data.h"
 
@@ -234,6 +236,65 @@ TEST_CASE("session: a head that does not belong is refused, and the session stay
   options.share_state_with = session.get();
   CHECK(MakeSession(model.get(), &options) != nullptr);
   for (const Taught* one : {&right, &wrong, &deeper}) std::remove(one->path.c_str());
+}
+
+// What a callback does with its session's heads.
+struct InCallback {
+  const char* path = nullptr;
+  tw_status attached = TW_STATUS_INTERNAL, detached = TW_STATUS_INTERNAL;
+};
+
+void SwapHeads(void* user_data, tw_session* session, tw_status) {
+  InCallback* call = static_cast<InCallback*>(user_data);
+  call->attached = Attach(session, "second", call->path);
+  call->detached = tw_session_detach_head(session, "first");
+}
+
+TEST_CASE("session: heads come and go in a run's callback", "[api][train]") {
+  const ModelPtr model = OpenModel(api_test::kDigitsModel);
+  const Taught taught = Teach(model.get(), "callback", Options());
+  const Pictures pictures;
+  const SessionPtr session = MakeSession(model.get());
+  REQUIRE(Attach(session.get(), "first", taught.path.c_str()) == TW_STATUS_OK);
+  const std::vector<float> expected = RunOn(session.get(), pictures.data.data(), 1);
+  InCallback call;
+  call.path = taught.path.c_str();
+  REQUIRE(tw_session_run_async(session.get(), SwapHeads, &call) == TW_STATUS_OK);
+  CHECK(tw_session_wait(session.get()) == TW_STATUS_OK);
+  CHECK(call.attached == TW_STATUS_OK);
+  CHECK(call.detached == TW_STATUS_OK);
+  CHECK(RunOn(session.get(), pictures.data.data(), Find(session.get(), "second")) == expected);
+  REQUIRE(tw_session_run_async(session.get(), nullptr, nullptr) == TW_STATUS_OK);
+  CHECK(tw_session_wait(session.get()) == TW_STATUS_OK);
+  REQUIRE(tw_session_detach_head(session.get(), "second") == TW_STATUS_OK);
+  CHECK(tw_session_wait(session.get()) == TW_STATUS_OK);  // the same again
+  std::remove(taught.path.c_str());
+}
+
+TEST_CASE("session: other threads cancel and ask while heads come and go", "[api][train]") {
+  const ModelPtr model = OpenModel(api_test::kDigitsModel);
+  const Taught taught = Teach(model.get(), "race", Options());
+  const SessionPtr session = MakeSession(model.get());
+  std::atomic<bool> stop{false};
+  std::atomic<int> n_running{0}, n_asked{0};
+  std::thread other([&] {
+    while (!stop) {
+      int32_t is_running = 0;
+      (void)tw_session_cancel(session.get());
+      (void)tw_session_is_running(session.get(), &is_running);
+      n_running += is_running;
+      ++n_asked;
+    }
+  });
+  while (n_asked == 0) std::this_thread::yield();
+  for (int i = 0; i < 50; ++i) {
+    REQUIRE(Attach(session.get(), "x", taught.path.c_str()) == TW_STATUS_OK);
+    REQUIRE(tw_session_detach_head(session.get(), "x") == TW_STATUS_OK);
+  }
+  stop = true;
+  other.join();
+  CHECK(n_running == 0);
+  std::remove(taught.path.c_str());
 }
 
 }  // namespace session_head_api_test

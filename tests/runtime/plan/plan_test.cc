@@ -195,6 +195,54 @@ TEST_CASE("plan: fp16 weights are folded and only their packed form is kept", "[
   CHECK(n_packed >= 1);
 }
 
+// x + element 5 of a constant of 256 KiB that each of n operators makes 4 times as large.
+ModelSpec GrowingSpec(int n) {
+  ModelSpec spec;
+  const int x = spec.AddInput("x", DType::kFloat32, {1});
+  const auto ints = [&](int32_t value) {
+    return spec.AddConstant("", DType::kInt32, {1}, ToBytes<int32_t>({value}));
+  };
+  int32_t size = 65536;
+  int large = spec.AddConstant("c", DType::kFloat32, {size}, Bytes(size_t{4} * 65536));
+  for (int i = 0; i < n; ++i) {
+    size *= 4;
+    const int larger = spec.AddTensor("larger", DType::kFloat32, {size});
+    spec.AddOp(OpCode::kTile, {large, ints(4)}, {larger});
+    large = larger;
+  }
+  const int one = spec.AddTensor("one", DType::kFloat32, {1});
+  spec.AddOp(OpCode::kSlice, {large, ints(5), ints(1)}, {one});
+  const int y = spec.AddTensor("y", DType::kFloat32, {1});
+  spec.AddOp(OpCode::kAdd, {x, one}, {y}, OptionsSpec(kAddOptions));
+  spec.main().outputs = {y};
+  return spec;
+}
+
+TEST_CASE("plan: constants grow by 4 through folding, not by 4 in each of its steps", "[plan]") {
+  const auto n_tiles = [](const Plan& plan) {
+    return std::count_if(plan.steps.begin(), plan.steps.end(),
+                         [](const Step& step) { return step.def->code == OpCode::kTile; });
+  };
+  for (const auto& [n, left] : {std::pair<int, int>{1, 0}, {3, 2}}) {
+    const auto plan = BuildPlan(OpenSpec(GrowingSpec(n)), {});
+    REQUIRE(plan.status().ToString() == "OK");
+    INFO(PrintPlan(*plan.value()));
+    CHECK(n_tiles(*plan.value()) == left);
+  }
+}
+
+TEST_CASE("plan: folding stops at the memory limit", "[plan]") {
+  ModelSpec spec = GrowingSpec(1);
+  for (size_t limit : {size_t{2} << 20, size_t{1} << 19}) {
+    PlanOptions options;
+    options.memory_limit_bytes = limit;
+    const Status status = BuildPlan(OpenSpec(spec), options).status();
+    INFO(status.ToString());
+    CHECK(status.ok() == (limit > size_t{1} << 20));
+    if (!status.ok()) CHECK(status.code() == StatusCode::kOutOfMemory);
+  }
+}
+
 TEST_CASE("plan: the first device that can run an operator gets it, the others' reasons are kept",
           "[plan]") {
   class Named final : public test::FakeGpu {

@@ -90,6 +90,14 @@ TEST_CASE("WHILE runs its body as often as its condition says", "[session]") {
   }
 }
 
+TEST_CASE("too few inputs of a subgraph are refused by the operator's name", "[session]") {
+  ModelSpec spec = DoublingSpec(3);
+  test::OpSpec& loop = spec.main().ops[0];
+  for (auto* list : {&loop.inputs, &loop.outputs, &spec.main().outputs}) list->pop_back();
+  CHECK_THAT(test::TryOpenSession(spec).status().message(),
+             Catch::Contains("operator #0 WHILE (output 'last') gives 1 inputs to subgraph 1"));
+}
+
 TEST_CASE("the plan shows subgraphs; the limit counts their memory", "[session]") {
   const auto session = test::OpenSession(DoublingSpec(3));
   const Plan& plan = session->plan();
@@ -393,17 +401,15 @@ ModelSpec LateBranchSpec() {
 TEST_CASE("a branch that is called late sees the constants of the shapes in force", "[session]") {
   const auto session = test::OpenSession(LateBranchSpec());
   for (int32_t n = 2; n < 40; ++n) {
-    REQUIRE(session->ResizeInput(0, Shape({n})).ok());
-    REQUIRE(session->Prepare().ok());
+    REQUIRE((session->ResizeInput(0, Shape({n})).ok() && session->Prepare().ok()));
     test::SetInput<int32_t>(session.get(), 1, {3});
     test::SetInput<uint8_t>(session.get(), 2, {1});
     REQUIRE(session->Run().ToString() == "OK");
     CHECK(test::GetOutput<int32_t>(*session, 1) == std::vector<int32_t>{2 * n});
   }
-  // The FILL fails: what it gave before is gone.
   test::SetInput<int32_t>(session.get(), 1, {-5});
   CHECK(!session->Run().ok());
-  CHECK(session->output(0).data == nullptr);
+  CHECK(session->output(0).data == nullptr);  // what the FILL gave before is gone
 }
 
 TEST_CASE("calls are taken apart where that is possible", "[session]") {

@@ -132,6 +132,45 @@ TEST_CASE("strings count towards the memory limit", "[session]") {
   CHECK(TextsOf(session->output(0)) == Texts{"", "", "few"});
 }
 
+// Refuses blocks of `refused` bytes.
+size_t refused = 0;
+void* Allocate(void*, size_t bytes, size_t alignment) {
+  if (bytes == refused) return nullptr;
+  return DefaultAllocator().allocate(DefaultAllocator().user_data, bytes, alignment);
+}
+
+TEST_CASE("strings: a resize that finds no memory for them leaves the threads as they were",
+          "[session]") {
+  ModelSpec spec;
+  spec.AddInput("s", DType::kString, {2});
+  spec.main().tensors.back().signature = {-1};
+  const int x = spec.AddInput("x", DType::kFloat32, {1, 64});
+  spec.main().tensors.back().signature = {-1, 64};
+  const int w = spec.AddConstant("w", DType::kFloat32, {64, 64}, Bytes(64 * 64 * 4));
+  const int y = spec.AddTensor("y", DType::kFloat32, {1, 64});
+  spec.AddOp(OpCode::kFullyConnected, {x, w, -1}, {y}, OptionsSpec(test::kFullyConnectedOptions));
+  spec.main().outputs = {y};
+  Allocator allocator = DefaultAllocator();
+  allocator.allocate = Allocate;
+  SessionOptions options;
+  options.allocator = &allocator;
+  options.processors = std::make_shared<port::Processors>(port::Processors{2, 2, 2, 0.0});
+  const auto session = Session::Create(OpenSpec(spec), options);
+  REQUIRE(session.status().ToString() == "OK");
+  REQUIRE((*session)->threads().n_threads == 1);  // one row is too little to share
+  REQUIRE((*session)->ResizeInput(0, Shape({701})).ok());
+  REQUIRE((*session)->ResizeInput(1, Shape({20000, 64})).ok());
+  refused = 701 * sizeof(StringRef);
+  CHECK((*session)->Prepare().code() == StatusCode::kOutOfMemory);
+  refused = 0;
+  CHECK((*session)->threads().n_threads == 1);
+  CHECK((*session)->Run().ToString() == "OK");
+  REQUIRE((*session)->ResizeInput(0, Shape({701})).ok());
+  REQUIRE((*session)->ResizeInput(1, Shape({20000, 64})).ok());
+  REQUIRE((*session)->Run().ToString() == "OK");
+  CHECK((*session)->threads().n_threads == 2);
+}
+
 TEST_CASE("strings: a session is compared with the CPU's text by text", "[session]") {
   const auto session = OpenSession(ReverseModel());
   REQUIRE(session->WriteStrings(0, Refs({"yes", "no", "long enough to lie elsewhere"})).ok());
