@@ -95,8 +95,8 @@ def check_open_sizes(checks, tool):
                                   ("x=1,9", DATA, r"x=1,9 has 2 dimensions; input 'x' is \[1, 1, open, 1\]"),
                                   ("#1=1,1,9,1", DATA, "no input '#1'"),
                                   ("x=1,1,9,7", DATA, "does not fit the shapes"),
-                                  ("x=1,1,0,1", USAGE, "a size is a whole number from 1 on"),
-                                  ("x=1,1,-9,1", USAGE, "a size is a whole number from 1 on"),
+                                  ("x=1,1,0,1", USAGE, "a size is a whole number from 1 to 2147483647"),
+                                  ("x=1,1,-9,1", USAGE, "a size is a whole number from 1 to 2147483647"),
                                   ("x=1,,1", USAGE, "is not INPUT=D,D"), ("1,1,9,1", USAGE, "is not INPUT=D,D"),
                                   ("x=1,1,9999999999,1", USAGE, "a size is")):
             result = run(tool, command, OPEN_SIZE, "--input-shape", shape)

@@ -121,7 +121,7 @@ TEST_CASE("dataset: classes.txt names the labels of arrays", "[cli]") {
   CHECK(data.ClassCounts() == std::vector<int64_t>{1, 2, 0});
   const auto open = [&] { OpenArrays(folder); };
   folder.Write("classes.txt", "apple\n");
-  CHECK_THAT(Failure(open), EndsWith("classes.txt: has 1 names, y.npy has labels up to 1"));
+  CHECK_THAT(Failure(open), EndsWith("classes.txt: has 1 name, y.npy has labels up to 1"));
   folder.Write("classes.txt", "apple\n\npear\n");
   CHECK_THAT(Failure(open), EndsWith("classes.txt:2: the line is empty; name a class"));
   folder.Write("classes.txt", "apple\npear\napple\n");
