@@ -344,9 +344,11 @@ TEST_CASE("dataset: groups from folders, a column and an array", "[cli]") {
   CHECK(csv.Open("file,label\na.png,x\n").group(0) == -1);
   folder.Write("plum/1.png", png);
   CHECK_THAT(Failure(open), Contains("plum/1.png: is in no group") && Contains("plum/ben"));
-  std::filesystem::remove_all(folder.path() + "/plum/ben");
+  // (Moved, not removed: libc++'s remove_all fails under qemu for 32-bit ARM.)
+  const Folder aside;
+  std::filesystem::rename(folder.path() + "/plum/ben", aside.path() + "/ben");
   CHECK_THAT(Failure(open), Contains("plum/1.png: is in no group"));
-  std::filesystem::remove_all(folder.path() + "/pear/anna");
+  std::filesystem::rename(folder.path() + "/pear/anna", aside.path() + "/anna");
   std::filesystem::rename(folder.path() + "/pear/ben", folder.path() + "/zoo");
   folder.Write("apple/1.png", png);
   folder.Write("quince/eve/1.png", png);
