@@ -340,9 +340,10 @@ TW_API tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* pat
 
 // Writes a checkpoint: weights, optimizer state, counters, the state of shuffling, and with
 // with_examples 1 the features and labels of all examples, so that training can go on from the file
-// alone; negatives are not among them: add them again after loading. The file appears complete or not at all; the one before stays as PATH.previous. The trainer
-// holds it from then on (tw_trainer_hold_file). Errors: IO, FAILED_PRECONDITION while another
-// trainer holds the file, and when another has written it since this one loaded or saved it. [one]
+// alone; negatives are not among them: add them again after loading. The file appears complete or
+// not at all; the one before stays as PATH.previous. The trainer holds it from then on
+// (tw_trainer_hold_file). Errors: IO, FAILED_PRECONDITION while another trainer holds the file, and
+// when another has written it since this one loaded or saved it. [one]
 TW_API tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* path,
                                             int32_t with_examples);
 
