@@ -1,5 +1,6 @@
 // Takes all large memory from the application's own allocator, and sets a limit.
 // Usage: allocator MODEL
+#define _POSIX_C_SOURCE 200112L  // posix_memalign
 #include <stdio.h>
 #include <stdlib.h>
 #include <topwork/topwork.h>
@@ -11,8 +12,10 @@ static void check(tw_status status) {
 }
 
 static void* take(void* user_data, size_t bytes, size_t alignment) {
+  void* memory = NULL;
+  if (posix_memalign(&memory, alignment, bytes) != 0) return NULL;
   *(size_t*)user_data += bytes;
-  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  return memory;
 }
 
 static void give_back(void* user_data, void* memory, size_t bytes) {

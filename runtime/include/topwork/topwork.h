@@ -65,10 +65,10 @@
 //     a sentence that says what was wrong, where, and what to do. NULL in place of an object gives
 //     TW_STATUS_INVALID_ARGUMENT, never a crash. Any function may return INVALID_ARGUMENT and
 //     OUT_OF_MEMORY; its comment lists the other codes after "Errors:".
-//  3. Handles. tw_model, tw_session, tw_trainer, tw_judge, tw_monitor and tw_quantizer are made by *_open_*,
-//     *_create, *_export and the like. The caller owns them and releases them by the *_free of
-//     their noun. tw_*_free(NULL) does nothing. A session, trainer or quantizer keeps its model
-//     alive, so the model may be freed first.
+//  3. Handles. tw_model, tw_session, tw_trainer, tw_learner, tw_judge, tw_monitor and tw_quantizer are
+//     made by *_open_*, *_create, *_export and the like. The caller owns them and releases them by the
+//     *_free of their noun. tw_*_free(NULL) does nothing. A session, trainer, learner or quantizer keeps
+//     its model alive, so the model may be freed first.
 //  4. Memory of results. Strings are UTF-8 and end in NUL. Pointers in results (`const char*`, and
 //     arrays in structs) are borrowed from the object that gave them and live as long as it, unless
 //     the comment says otherwise. A `char**` result whose comment says "owned" is released by
