@@ -116,7 +116,10 @@ std::unique_ptr<Trainer> NewCrashRun(int kind, const std::string& folder) {
 }
 
 void StepOnce(Trainer* trainer) {
-  const Status status = trainer->TrainFor({1e-9, 0}, nullptr, nullptr);
+  Status status = trainer->TrainFor({1e-9, 0}, nullptr, nullptr);
+  const TrainingProgress& progress = trainer->state().progress;
+  const bool has_all_epochs = progress.stopped_early || progress.epoch >= trainer->options().epochs;
+  if (status.ok() && has_all_epochs) status = trainer->TrainFor({}, nullptr, nullptr);
   Require(status.ok(), status.ToString());
 }
 

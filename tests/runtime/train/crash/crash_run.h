@@ -22,7 +22,7 @@ void Require(bool ok, const std::string& message);
 
 // A trainer at the beginning of run `kind`, with its examples. Run 4 keeps a file in `folder`.
 std::unique_ptr<Trainer> NewCrashRun(int kind, const std::string& folder);
-// One step, or one iteration of a solver.
+// One step, or one iteration of a solver; with the last one, the fit on all examples.
 void StepOnce(Trainer* trainer);
 // Run 3 keeps its examples in the checkpoint.
 inline bool KeepsExamples(int kind) { return kind == 3; }
