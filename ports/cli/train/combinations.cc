@@ -137,15 +137,20 @@ void CheckTrainer(const tw::Status& status, const std::string& model) {
   throw CliError(wrong ? kExitUsage : ExitCodeOf(status.code()), model + ": " + message);
 }
 
-CLI::Validator RejectCheck() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        double share = -1.0;
-        const bool number = CLI::detail::lexical_cast(text, share);
-        const bool good = number && (share == 0.0 || (share >= 0.005 && share <= 0.5));
-        return good ? "" : "'" + text + "' is neither 0 nor a share from 0.005 to 0.5";
-      },
-      "");
+void AddRejectOption(CLI::App* command, float* reject) {
+  const auto check = [](const std::string& text) {
+    double share = -1.0;
+    const bool number = CLI::detail::lexical_cast(text, share);
+    const bool good = number && (share == 0.0 || (share >= 0.005 && share <= 0.5));
+    return good ? "" : "'" + text + "' is neither 0 nor a share from 0.005 to 0.5";
+  };
+  command
+      ->add_option(
+          "--reject", *reject,
+          "the share of examples of the classes that the new model may refuse, so that it "
+          "refuses what is none of them, 0.005 to 0.5; 0: it refuses nothing; default: 0.05")
+      ->check(CLI::Validator(check, ""))
+      ->type_name("SHARE");
 }
 
 }  // namespace cli

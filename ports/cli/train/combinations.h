@@ -17,8 +17,8 @@ void CheckLossFlags(const TrainOptions& options, const std::string& loss);
 // Throws unless ok. A sentence about a member of tw_trainer_options names its flag, and is wrong use.
 void CheckTrainer(const tw::Status& status, const std::string& model);
 
-// What --reject takes.
-CLI::Validator RejectCheck();
+// --reject, of `train` and `learn`.
+void AddRejectOption(CLI::App* command, float* reject);
 
 }  // namespace cli
 }  // namespace topwork

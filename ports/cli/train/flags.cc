@@ -289,13 +289,7 @@ void AddSchedule(CLI::App* command, TrainOptions* options) {
 
 void AddRejection(CLI::App* command, TrainOptions* options) {
   CLI::Option_group* group = command->add_option_group("Unknown examples");
-  group
-      ->add_option(
-          "--reject", options->reject,
-          "the share of examples of the classes that the new model may refuse, so that it "
-          "refuses what is none of them, 0.005 to 0.5; 0: it refuses nothing; default: 0.05")
-      ->check(RejectCheck())
-      ->type_name("SHARE");
+  AddRejectOption(group, &options->reject);
   group
       ->add_option("--negatives", options->negatives,
                    "examples of none of the classes, any images or sounds below the folder: the "

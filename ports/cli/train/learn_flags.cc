@@ -57,13 +57,7 @@ void AddLearnFlags(CLI::App* command, LearnFlags* flags) {
       ->type_name("X|auto");
   command->add_option("--output", flags->output, "write the model with the new last layer")
       ->type_name("FILE");
-  command
-      ->add_option(
-          "--reject", flags->train.reject,
-          "the share of examples of the classes that the new model may refuse, so that it "
-          "refuses what is none of them, 0.005 to 0.5; 0: it refuses nothing; default: 0.05")
-      ->check(RejectCheck())
-      ->type_name("SHARE");
+  AddRejectOption(command, &flags->train.reject);
   command->add_flag("--list", flags->list, "list the examples");
   command
       ->add_option("--output-name", flags->train.output_name,

@@ -264,27 +264,33 @@ Examples Grouped(const TrainerData& data, const std::vector<int32_t>& groups) {
   return examples;
 }
 
+// Trained on unbalanced groups: with weights that balance them, or on examples that are repeated instead.
+std::unique_ptr<Trainer> Balanced(TrainerOptions options, bool repeated) {
+  std::vector<int32_t> groups;
+  const TrainerData data = Unbalanced(&groups, repeated);
+  options.n_classes = 2;
+  options.validation_fraction = 0.0f;
+  options.balance_groups = !repeated;
+  auto trainer = NewTrainer(options);
+  REQUIRE(trainer->AddExamples(Grouped(data, groups)).ToString() == "OK");
+  REQUIRE(trainer->Train().ToString() == "OK");
+  return trainer;
+}
+
 TEST_CASE("groups: balanced weights are those of repeated examples", "[train]") {
   for (const Optimizer optimizer : {Optimizer::kRidge, Optimizer::kLbfgs, Optimizer::kSgd}) {
     for (const int n_layers : {1, 2}) {
       if (n_layers == 2 && optimizer == Optimizer::kRidge) continue;
       std::vector<std::vector<float>> parameters;
       for (const bool repeated : {false, true}) {
-        std::vector<int32_t> groups;
-        const TrainerData data = Unbalanced(&groups, repeated);
         TrainerOptions options;
-        options.n_classes = 2;
-        options.validation_fraction = 0.0f;
         options.optimizer = optimizer;
-        options.balance_groups = !repeated;
         options.weight_decay = 0.1f;
         options.learning_rate = 0.01f;
         options.batch_size = 1000;
         options.epochs = 10;
         options.n_layers = n_layers;
-        const auto trainer = NewTrainer(options);
-        REQUIRE(trainer->AddExamples(Grouped(data, groups)).ToString() == "OK");
-        REQUIRE(trainer->Train().ToString() == "OK");
+        const auto trainer = Balanced(options, repeated);
         const Span<const float> got = trainer->state().parameters();
         parameters.emplace_back(got.begin(), got.end());
       }
@@ -304,15 +310,7 @@ TEST_CASE("groups: balanced weights are those of repeated examples", "[train]") 
 TEST_CASE("groups: balanced weights count in the automatic head, too", "[train]") {
   std::vector<std::vector<float>> parameters;
   for (const bool repeated : {false, true}) {
-    std::vector<int32_t> groups;
-    const TrainerData data = Unbalanced(&groups, repeated);
-    TrainerOptions options;
-    options.n_classes = 2;
-    options.validation_fraction = 0.0f;
-    options.balance_groups = !repeated;
-    const auto trainer = NewTrainer(options);
-    REQUIRE(trainer->AddExamples(Grouped(data, groups)).ToString() == "OK");
-    REQUIRE(trainer->Train().ToString() == "OK");
+    const auto trainer = Balanced(TrainerOptions(), repeated);
     const TrainingContext context = trainer->context();
     const Result<HeadDesign> design = HeadDesign::Gather(context, trainer->set().train());
     REQUIRE(design.status().ToString() == "OK");
