@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "runtime/base/buffer.h"
 #include "runtime/base/cancellation.h"
 
 namespace topwork {
@@ -19,6 +20,12 @@ class WorkWatch {
   // Bytes that a piece of work takes while it runs, examples and parameters apart.
   void NoteBytes(size_t bytes) { most_bytes_ = std::max(most_bytes_, bytes); }
   size_t most_bytes() const { return most_bytes_; }
+  // The same of vectors that are about to grow: a vector that finds no memory ends the process, so
+  // this says OUT_OF_MEMORY first. `what` names the work.
+  Status Expect(size_t bytes, const char* what) {
+    NoteBytes(bytes);
+    return Buffer::Allocate(bytes, what).status();
+  }
 
  private:
   Cancellation cancellation_;

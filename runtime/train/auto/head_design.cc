@@ -20,6 +20,7 @@ Result<HeadDesign> HeadDesign::Gather(const TrainingContext& context,
   const size_t n = d.examples.size();
   const size_t n_outputs = static_cast<size_t>(d.n_outputs);
   TW_RETURN_IF_ERROR(HeadInputsOf(context, d.examples, &d.scratch, &d.rows));
+  TW_RETURN_IF_ERROR(context.watch->Expect(n * n_outputs * sizeof(float), "the examples' targets"));
   d.targets.assign(n * n_outputs, 0.0f);
   const LossOptions& loss = context.set->loss();
   d.has_own_weights = !context.set->example_weights().empty();

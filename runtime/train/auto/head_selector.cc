@@ -18,6 +18,10 @@ constexpr int kRidgeStep = 4;  // of the first pass over them
 // but on no fewer than kEnoughSampled.
 constexpr double kMostPathWork = 5e8;
 constexpr int64_t kEnoughSampled = 400;
+// At most: ridge by three scalings, logistic, and the mean of two.
+constexpr size_t kMostCandidates = 5;
+// Of the examples' scores, in floats: two of each candidate, and four while one is judged.
+constexpr size_t kScoreArrays = 2 * kMostCandidates + 4;
 
 std::vector<float> ToFloats(const std::vector<double>& from) { return {from.begin(), from.end()}; }
 
@@ -217,14 +221,16 @@ Status HeadSelector::Run(double max_seconds) {
   const int64_t start = port::NowNanos();
   const auto late = [&] { return max_seconds > 0.0 && port::SecondsSince(start) >= max_seconds; };
   const Loss loss = context_.set->loss().loss;
+  candidates_.reserve(kMostCandidates);
+  TW_RETURN_IF_ERROR(
+      context_.watch->Expect(design_.bytes() + kScoreArrays * design_.targets.size() * sizeof(float),
+                             "the left-out scores of all examples"));
   TW_RETURN_IF_ERROR(TryRidge(Scaling::kShrunken, "ridge"));
   if (!late() && UsesLabels(loss)) TW_RETURN_IF_ERROR(TryImprint());
   if (!late() && loss != Loss::kMeanSquaredError) {
     TW_RETURN_IF_ERROR(TryLogistic());
     preferred_ = candidates_.size() - 1;
-    const HeadCandidate first = candidates_.front();
-    const HeadCandidate second = candidates_.back();
-    TW_RETURN_IF_ERROR(TryBlend(first, second));
+    TW_RETURN_IF_ERROR(TryBlend(candidates_.front(), candidates_.back()));
   }
   if (!late() && IsRegression(loss)) {
     TW_RETURN_IF_ERROR(TryRidge(Scaling::kNone, "ridge, features as they are"));

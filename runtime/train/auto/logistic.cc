@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/train/train_kernels.h"
+#include "runtime/train/auto/loo.h"
 #include "runtime/train/fit/products.h"
 
 namespace topwork {
@@ -15,6 +16,11 @@ constexpr int kMostIterations = 500;
 constexpr double kJitter = 1e-9;
 // Scaled features that are made for a while: whole blocks of DenseHead::Scores.
 constexpr int64_t kRowsAtOnce = 64;
+// Of the fitted parameters: what L-BFGS remembers, its points and gradients, and a search's of two
+// penalties for each part.
+constexpr size_t kSolverCopies = 24 + 2 * kLooParts;
+// Of the examples' scores.
+constexpr size_t kScoreCopies = 8;
 
 }  // namespace
 
@@ -41,18 +47,22 @@ Result<std::unique_ptr<LogisticFitter>> LogisticFitter::Create(const TrainingCon
                       DenseHead::Create(design->dim, design->n_outputs, options.allocator,
                                         options.cpu, context.pool));
   fitter->fit_dim_ = design->dim;
+  TW_RETURN_IF_ERROR(context.watch->Expect(fitter->MostBytes(), "a logistic head's solver"));
   if (design->n < design->dim) TW_RETURN_IF_ERROR(fitter->Reduce(scaling, std::move(gram)));
   if (!fitter->is_reduced()) fitter->scaled_ = fitter->ScaledRows(0, design->n);
   TW_ASSIGN_OR_RETURN(fitter->fit_head_,
                       DenseHead::Create(fitter->fit_dim_, design->n_outputs, options.allocator,
                                         options.cpu, context.pool));
-  context.watch->NoteBytes(fitter->bytes());
   return fitter;
 }
 
-size_t LogisticFitter::bytes() const {
-  return design_.bytes() + (scaled_.size() + 2 * reduced_.size()) * sizeof(float) +
-         24 * head_->parameters().size() * sizeof(float);
+size_t LogisticFitter::MostBytes() const {
+  const size_t n = static_cast<size_t>(design_.n), dim = static_cast<size_t>(design_.dim);
+  const size_t rows = n < dim ? 3 * n * n : n * dim;  // the factor in float64, and in float32
+  const size_t fitted = (std::min(n, dim) + 1) * static_cast<size_t>(design_.n_outputs);
+  const size_t floats = rows + kSolverCopies * fitted + kScoreCopies * design_.targets.size() +
+                        head_->parameters().size();
+  return design_.bytes() + floats * sizeof(float);
 }
 
 std::vector<float> LogisticFitter::ScaledRows(int64_t first, int64_t count) const {

@@ -46,12 +46,12 @@ class LogisticFitter {
   Status FittedScores(const std::vector<float>& fitted, Span<float> out);
   // The same by parameters of features as they are.
   Status Scores(const std::vector<float>& parameters, Span<float> out);
-  size_t bytes() const;
 
  private:
   LogisticFitter(const TrainingContext& context, const HeadDesign* design)
       : context_(context), design_(*design) {}
   bool is_reduced() const { return !lower_.empty(); }
+  size_t MostBytes() const;
   std::vector<float> ScaledRows(int64_t first, int64_t count) const;
   Status Reduce(Scaling scaling, LowerTriangle gram);
   Status ToReduced(std::vector<float>* parameters);

@@ -14,6 +14,10 @@ constexpr size_t kChunkRows = 512;
 constexpr size_t kChunkFloats = size_t{1} << 20;  // of rows that are converted
 // Share of the features' mean variance that ridge regression adds where no weight_decay is given.
 constexpr double kDefaultRidge = 1e-2;
+// Of the parameters: the pairs that L-BFGS keeps, and its points, gradients and sums.
+constexpr size_t kSolverCopies = 2 * LbfgsOptions().history + 12;
+// Of Eigen's products, which end the process where they find none.
+constexpr size_t kBlockBytes = size_t{8} << 20;
 
 }  // namespace
 
@@ -35,10 +39,12 @@ Status WholeSetFitter::SumGradients(std::vector<double>* sum, BatchLoss* total) 
       std::max<size_t>(1, std::min(kChunkRows, kChunkFloats / std::max<size_t>(1, row_floats)));
   Trainable* network = context_.state->network.get();
   const Span<float> gradient = network->gradient();
-  sum->assign(gradient.size(), 0.0);
   // Beside the sums: the converted rows, and a direction and two points of the solver.
-  context_.watch->NoteBytes(gradient.size() * (2 * sizeof(double) + 2 * sizeof(float)) +
-                            std::min(chunk, n_train) * row_floats * sizeof(float));
+  TW_RETURN_IF_ERROR(
+      context_.watch->Expect(gradient.size() * (2 * sizeof(double) + 2 * sizeof(float)) +
+                                 std::min(chunk, n_train) * row_floats * sizeof(float),
+                             "the gradient of all examples"));
+  sum->assign(gradient.size(), 0.0);
   ExampleRows rows;
   for (size_t first = 0; first < n_train; first += chunk) {
     if (context_.watch->cancelled()) return Cancelled("training was cancelled");
@@ -85,6 +91,8 @@ Status WholeSetFitter::IterateLbfgs(double* out_loss) {
   TrainingState& state = *context_.state;
   const Span<float> parameters = state.network->parameters();
   if (state.lbfgs == nullptr) {
+    TW_RETURN_IF_ERROR(
+        Buffer::Allocate(kSolverCopies * parameters.size() * sizeof(float), "L-BFGS").status());
     state.lbfgs.reset(new Lbfgs(LbfgsOptions(), {parameters.begin(), parameters.end()}));
   }
   const Objective objective = [&](Span<const float> x, double* out_value,
@@ -138,6 +146,7 @@ Status WholeSetFitter::SolveHead() {
   std::vector<float> onehot;
   std::vector<float> sample_weights = rows.weights;
   if (labels) {
+    TW_RETURN_IF_ERROR(context_.watch->Expect(n * n_outputs * sizeof(float), "the examples' targets"));
     onehot.assign(n * n_outputs, 0.0f);
     for (size_t i = 0; i < n; ++i) {
       onehot[i * n_outputs + static_cast<size_t>(rows.labels[i])] = 1.0f;
@@ -148,8 +157,10 @@ Status WholeSetFitter::SolveHead() {
     sample_weights.push_back(class_weights[static_cast<size_t>(rows.labels[i])]);
   }
   const Span<float> parameters = context_.state->network->parameters();
+  const size_t solver = RidgeBytes(static_cast<int64_t>(n), dim, n_classes);
+  TW_RETURN_IF_ERROR(Buffer::Allocate(solver + kBlockBytes, "ridge regression").status());
   context_.watch->NoteBytes(
-      RidgeBytes(static_cast<int64_t>(n), dim, n_classes) +
+      solver +
       (rows.scratch.size() + projected.size() + onehot.size() + parameters.size()) * sizeof(float));
   TW_RETURN_IF_ERROR(SolveRidge(rows.rows.data(), rows.values.data(), sample_weights,
                                 static_cast<int64_t>(n), dim, n_classes,
@@ -165,6 +176,7 @@ Status WholeSetFitter::Advance(int64_t, double, double* out_loss) {
     TW_RETURN_IF_ERROR(IterateLbfgs(out_loss));
   } else {
     const Span<const float> now = state.parameters();
+    TW_RETURN_IF_ERROR(Buffer::Allocate(now.size() * sizeof(float), "the old weights").status());
     const std::vector<float> before(now.begin(), now.end());
     const Status status = optimizer == Optimizer::kKnn ? FitIdentity(context_, &note_)
                           : !kTrainsLastAlone && optimizer == Optimizer::kRidge

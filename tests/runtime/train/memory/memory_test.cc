@@ -3,8 +3,12 @@
 //   topwork_memory_test MODEL    an image model with float inputs
 // The heap's highest mark of each run, over what was there before, is the trainer's own figure up
 // to a small constant. Features beyond the limit lie in a file, whose mapped pages do not count.
+// A head of many classes that finds no memory says so, and is trained once there is some.
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "ports/port.h"
@@ -33,9 +37,9 @@ struct Run {
 };
 
 // Images are made on demand: none are held.
-Examples MakeExamples(size_t n_floats) {
+Examples MakeExamples(size_t n_floats, int64_t count = kExamples) {
   Examples examples;
-  examples.count = kExamples;
+  examples.count = count;
   examples.read = [n_floats](int64_t index, Span<void* const> inputs, ExampleTarget* target) {
     Random random(static_cast<uint64_t>(index) + 1);
     float* to = static_cast<float*>(inputs[0]);
@@ -91,6 +95,48 @@ void Measure(const Run& run, const std::shared_ptr<const Model>& model) {
   std::remove(file.c_str());
 }
 
+size_t AddressSpace() {
+  std::ifstream file("/proc/self/statm");
+  size_t pages = 0;
+  file >> pages;
+  return pages * 4096;
+}
+
+// The soft limit of this process's address space; the one before comes back.
+rlim_t LimitAddressSpace(rlim_t bytes) {
+  rlimit limit;
+  Require(getrlimit(RLIMIT_AS, &limit) == 0, "getrlimit");
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = bytes;
+  Require(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit");
+  return before;
+}
+
+// Scores of all classes for all examples are 1 MB, of which the choice of a head holds many. Little by
+// little there is more memory.
+void RefuseWithoutMemory(Optimizer optimizer, const std::shared_ptr<const Model>& model) {
+  constexpr int64_t kMany = 384;
+  constexpr size_t kStep = size_t{4} << 20;
+  TrainerOptions options;
+  options.n_classes = 640;
+  options.optimizer = optimizer;
+  options.n_threads = 1;
+  auto created = Trainer::Create(model, options);
+  Require(created.ok(), created.status().ToString());
+  Trainer* trainer = created->get();
+  const size_t n_floats = static_cast<size_t>(trainer->input(0).shape.NumElements());
+  Require(trainer->AddExamples(MakeExamples(n_floats, kMany)).ok(), "no examples");
+  const size_t space = AddressSpace();
+  int n_refused = 0;
+  for (Status status = OutOfMemory("not tried"); !status.ok(); ++n_refused) {
+    const rlim_t before = LimitAddressSpace(space + static_cast<size_t>(n_refused) * kStep);
+    status = trainer->Train();
+    LimitAddressSpace(before);
+    Require(status.ok() || status.code() == StatusCode::kOutOfMemory, status.ToString());
+  }
+  Require(n_refused > 1, "all was there");
+}
+
 int Test(const char* path) {
   auto opened = Model::OpenFile(path);
   Require(opened.ok(), opened.status().ToString());
@@ -122,6 +168,9 @@ int Test(const char* path) {
                       {"file, L-BFGS", lbfgs},    {"file, fp16, imprinting", imprint},
                       {"file, two layers", deep}, {"bounded memory", replay}};
   for (const Run& run : runs) Measure(run, opened.value());
+  RefuseWithoutMemory(Optimizer::kAuto, opened.value());
+  RefuseWithoutMemory(Optimizer::kRidge, opened.value());
+  RefuseWithoutMemory(Optimizer::kLbfgs, opened.value());
   return 0;
 }
 
