@@ -29,6 +29,11 @@ struct FlagFile {
   const char* flag;
   std::string path;
 };
+// A file of `flag` is saved again and again, and the one before stays beside it: its name. Without a
+// path: none.
+inline FlagFile FileBefore(const char* flag, const std::string& path) {
+  return {flag, path.empty() ? path : path + ".previous"};
+}
 // Fails early, and with nothing lost: for a file that could not be written later on (see
 // CheckWritable), that is the model itself, a file of a data set, one of `inputs`, or an earlier one of
 // `outputs`.

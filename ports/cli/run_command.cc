@@ -381,14 +381,16 @@ void AddRunCommand(CLI::App* app) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app->add_subcommand("run", "Run a model once on files, or on random input");
   AddModelOption(command, &options->common);
-  command
-      ->add_option("--input", options->inputs,
-                   "one per model input, in order: a .npy file of the input's dtype (another shape "
-                   "resizes the input), a JPEG, PNG or BMP for an image input, a .txt file for "
-                   "strings, one a line; or one WAV or FLAC file, or - for samples on standard "
-                   "input (16-bit, little-endian, one channel); none at all: seeded random values, "
-                   "empty strings")
-      ->type_name("FILE");
+  CLI::Option* const input =
+      command
+          ->add_option(
+              "--input", options->inputs,
+              "one per model input, in order: a .npy file of the input's dtype (another shape "
+              "resizes the input), a JPEG, PNG or BMP for an image input, a .txt file for "
+              "strings, one a line; or one WAV or FLAC file, or - for samples on standard "
+              "input (16-bit, little-endian, one channel); none at all: seeded random values, "
+              "empty strings")
+          ->type_name("FILE");
   command
       ->add_option("--output", options->output,
                    "folder for output_0.npy, output_1.npy, ... (.json for strings)")
@@ -406,6 +408,7 @@ void AddRunCommand(CLI::App* app) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "seed of the random input")
       ->check(WholeNumberCheck())
+      ->excludes(input)
       ->type_name("N")
       ->capture_default_str();
   AddInputShapeOption(command, &options->common);

@@ -243,6 +243,11 @@ Status Classes::Apply(const std::vector<Change>& classes) {
 Status ResolveClasses(const Head& head, TrainerOptions* options) {
   for (std::string& name : options->class_names) name = Printable(name);
   const size_t n_names = options->class_names.size();
+  for (size_t i = 0; i < n_names; ++i) {
+    if (options->class_names[i].empty()) {
+      return InvalidArgument("the name of class {} is empty", i);
+    }
+  }
   const bool labels = UsesLabels(options->loss.loss);
   if (options->n_classes == 0 && n_names == 0 && head.appended()) {
     return InvalidArgument("a head after a feature needs n_classes or class_names");

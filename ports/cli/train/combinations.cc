@@ -40,6 +40,7 @@ void CheckOptimizerFlags(const TrainOptions& options) {
       {"--l1", o.l1 != 0.0f, steps},
       {"--clip-norm", o.clip_norm != 0.0f, steps},
       {"--batch", options.batch_given, steps},
+      {"--epochs", options.epochs_given, small},
       {"--schedule", options.schedule != "constant", steps},
       {"--warmup", t.schedule.warmup_steps != 0, steps},
       {"--patience", t.stopping.patience != 0, small},

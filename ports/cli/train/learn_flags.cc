@@ -76,7 +76,7 @@ void AddLearnFlags(CLI::App* command, LearnFlags* flags) {
 void CheckLearnFlags(const LearnFlags& flags) {
   const std::string& memory = flags.train.memory;
   std::vector<FlagFile> outputs = {{"--output", flags.output}, {"--cache", flags.train.cache}};
-  std::vector<FlagFile> inputs;
+  std::vector<FlagFile> inputs = {FileBefore("--memory", memory)};
   for (const std::string& other : flags.merge) {
     if (!IsSameFile(other, memory)) inputs.push_back({"--merge", other});
   }

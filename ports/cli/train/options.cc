@@ -61,14 +61,16 @@ void Usage(bool wrong, const std::string& message) {
 }
 
 void CheckFiles(const TrainOptions& options) {
-  CheckOutputs({{"--output", options.output},
-                {"--report", options.report},
-                {"--checkpoint", options.checkpoint},
-                {"--save-head", options.save_head},
-                {"--memory", options.memory},
-                {"--monitor", options.monitor},
-                {"--cache", options.cache}},
-               options.common.model, {options.data, options.golden, options.negatives});
+  CheckOutputs(
+      {{"--output", options.output},
+       {"--report", options.report},
+       {"--checkpoint", options.checkpoint},
+       {"--save-head", options.save_head},
+       {"--memory", options.memory},
+       {"--monitor", options.monitor},
+       {"--cache", options.cache}},
+      options.common.model, {options.data, options.golden, options.negatives},
+      {FileBefore("--checkpoint", options.checkpoint), FileBefore("--memory", options.memory)});
   for (const std::string* path : {&options.output, &options.report, &options.checkpoint,
                                   &options.memory, &options.monitor, &options.cache}) {
     Usage(IsSameFile(*path, options.head), *path + ": is the file of --head; give another name");

@@ -222,9 +222,9 @@ Status HeadSelector::Run(double max_seconds) {
   const auto late = [&] { return max_seconds > 0.0 && port::SecondsSince(start) >= max_seconds; };
   const Loss loss = context_.set->loss().loss;
   candidates_.reserve(kMostCandidates);
-  TW_RETURN_IF_ERROR(
-      context_.watch->Expect(design_.bytes() + kScoreArrays * design_.targets.size() * sizeof(float),
-                             "the left-out scores of all examples"));
+  TW_RETURN_IF_ERROR(context_.watch->Expect(
+      design_.bytes() + kScoreArrays * design_.targets.size() * sizeof(float),
+      "the left-out scores of all examples"));
   TW_RETURN_IF_ERROR(TryRidge(Scaling::kShrunken, "ridge"));
   if (!late() && UsesLabels(loss)) TW_RETURN_IF_ERROR(TryImprint());
   if (!late() && loss != Loss::kMeanSquaredError) {

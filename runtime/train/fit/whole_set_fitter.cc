@@ -16,7 +16,7 @@ constexpr size_t kChunkFloats = size_t{1} << 20;  // of rows that are converted
 constexpr double kDefaultRidge = 1e-2;
 // Of the parameters: the pairs that L-BFGS keeps, and its points, gradients and sums.
 constexpr size_t kSolverCopies = 2 * LbfgsOptions().history + 12;
-// Of Eigen's products, which end the process where they find none.
+// At most, of Eigen's products, which end the process where they find none.
 constexpr size_t kBlockBytes = size_t{8} << 20;
 
 }  // namespace
@@ -146,7 +146,8 @@ Status WholeSetFitter::SolveHead() {
   std::vector<float> onehot;
   std::vector<float> sample_weights = rows.weights;
   if (labels) {
-    TW_RETURN_IF_ERROR(context_.watch->Expect(n * n_outputs * sizeof(float), "the examples' targets"));
+    TW_RETURN_IF_ERROR(
+        context_.watch->Expect(n * n_outputs * sizeof(float), "the examples' targets"));
     onehot.assign(n * n_outputs, 0.0f);
     for (size_t i = 0; i < n; ++i) {
       onehot[i * n_outputs + static_cast<size_t>(rows.labels[i])] = 1.0f;
@@ -158,7 +159,9 @@ Status WholeSetFitter::SolveHead() {
   }
   const Span<float> parameters = context_.state->network->parameters();
   const size_t solver = RidgeBytes(static_cast<int64_t>(n), dim, n_classes);
-  TW_RETURN_IF_ERROR(Buffer::Allocate(solver + kBlockBytes, "ridge regression").status());
+  const size_t unknowns = std::min(n, static_cast<size_t>(dim));
+  const size_t blocks = std::min(kBlockBytes, unknowns * (unknowns + n_outputs) * sizeof(double));
+  TW_RETURN_IF_ERROR(Buffer::Allocate(solver + blocks, "ridge regression").status());
   context_.watch->NoteBytes(
       solver +
       (rows.scratch.size() + projected.size() + onehot.size() + parameters.size()) * sizeof(float));

@@ -34,6 +34,8 @@ def check_memories(checks, tool, here):
     learn = ["learn", DIGITS_CNN, "--memory", memory]
     check_kept(checks, tool, USAGE, "is the file of --memory, too", [memory], *learn, "--output", memory)
     check_kept(checks, tool, USAGE, "is the file of --memory, too", [memory], *learn, "--list", "--cache", memory)
+    check_kept(checks, tool, USAGE, "is the file of --memory, too", [memory], *learn, "--output",
+               str(memory) + ".previous")
     check_kept(checks, tool, USAGE, "is the file of --merge, too", [memory, other], *learn, "--merge", other,
                "--output", other)
     # A memory from which no model can be made.
@@ -63,6 +65,10 @@ def check_checkpoints(checks, tool, here):
                checkpoint)
     check_kept(checks, tool, USAGE, "exists already", [checkpoint], *train[:-3], "--layers", "auto", "--checkpoint",
                checkpoint)
+    before = pathlib.Path(str(checkpoint) + ".previous")
+    shutil.copy(checkpoint, before)
+    check_kept(checks, tool, USAGE, "is the file of --checkpoint, too", [checkpoint, before], *train, checkpoint,
+               "--resume", "--report", before)
     resumed = run(tool, *train, checkpoint, "--resume")
     checks.expect(resumed.returncode == 0, "train --resume: " + resumed.stderr)
 

@@ -48,6 +48,7 @@ def train_cases(here, numbers):
               "loop: cannot read it")]
     for flags, text in ((["--optimizer", "ridge", "--lr", "0.1"], "--lr: goes with --optimizer sgd, adam, adamw; the"),
                         (["--warmup", "10", "--optimizer", "ridge"], "--warmup: goes with --optimizer sgd"),
+                        (["--epochs", "3", "--optimizer", "ridge"], "--epochs: goes with --optimizer sgd"),
                         (["--optimizer", "adam", "--momentum", "0.9"], "--momentum: goes with --optimizer sgd"),
                         (["--optimizer", "knn", "--weight-decay", "1"], "--weight-decay: goes with"),
                         (["--momentum", "0.9", "--beta1", "0.3"], "the optimizer is sgd"),
@@ -85,6 +86,7 @@ def other_cases(here):
         (["run", DIGITS_CNN, "--input", here / "s.mp3"], IO, "s.mp3"),
         (["run", DIGITS_CNN, "--input-shape", "x=99999999999,8,8,1"], USAGE, "a whole number from 1 to 2147483647"),
         (["run", DIGITS_CNN, "--seed", "18446744073709551616"], USAGE, "is above 18446744073709551615"),
+        (["run", DIGITS_CNN, "--seed", "2", "--input", array], USAGE, "--seed excludes --input"),
         (["info", "/dev/null"], IO, "/dev/null: is a device or a pipe; a file is needed"),
         (evaluate + ["--monitor", here / "nope.mon"], IO, "nope.mon: cannot read it: No such file"),
         (evaluate + ["--output-name", "nope"], DATA, "has no output 'nope'"),

@@ -255,6 +255,8 @@ TEST_CASE("trainer: what cannot be trained is refused with the reason", "[train]
   TrainerOptions options = Options(3);
   options.class_names = {"a", "b"};
   CHECK(Contains(CreateError(model, options), "2 class names for 3 classes"));
+  options.class_names = {"a", "", "b"};
+  CHECK(Contains(CreateError(model, options), "the name of class 1 is empty"));
   options = Options(3);
   options.init = HeadInit::kShipped;
   CHECK(Contains(CreateError(model, options), "has 5 classes; the new one has 3"));

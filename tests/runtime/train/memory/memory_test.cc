@@ -102,6 +102,12 @@ size_t AddressSpace() {
   return pages * 4096;
 }
 
+// A stack that may not grow later on ends the process.
+void GrowStack() {
+  volatile char bytes[size_t{2} << 20];
+  for (size_t i = 0; i < sizeof(bytes); i += 4096) bytes[i] = 0;
+}
+
 // The soft limit of this process's address space; the one before comes back.
 rlim_t LimitAddressSpace(rlim_t bytes) {
   rlimit limit;
@@ -115,17 +121,19 @@ rlim_t LimitAddressSpace(rlim_t bytes) {
 // Scores of all classes for all examples are 1 MB, of which the choice of a head holds many. Little by
 // little there is more memory.
 void RefuseWithoutMemory(Optimizer optimizer, const std::shared_ptr<const Model>& model) {
-  constexpr int64_t kMany = 384;
-  constexpr size_t kStep = size_t{4} << 20;
+  constexpr int64_t kMany = 448;
+  constexpr size_t kStep = size_t{8} << 20;
   TrainerOptions options;
-  options.n_classes = 640;
+  options.n_classes = 768;
   options.optimizer = optimizer;
+  options.epochs = 3;
   options.n_threads = 1;
   auto created = Trainer::Create(model, options);
   Require(created.ok(), created.status().ToString());
   Trainer* trainer = created->get();
   const size_t n_floats = static_cast<size_t>(trainer->input(0).shape.NumElements());
   Require(trainer->AddExamples(MakeExamples(n_floats, kMany)).ok(), "no examples");
+  GrowStack();
   const size_t space = AddressSpace();
   int n_refused = 0;
   for (Status status = OutOfMemory("not tried"); !status.ok(); ++n_refused) {
@@ -134,12 +142,16 @@ void RefuseWithoutMemory(Optimizer optimizer, const std::shared_ptr<const Model>
     LimitAddressSpace(before);
     Require(status.ok() || status.code() == StatusCode::kOutOfMemory, status.ToString());
   }
+  std::printf("%s: %d times without memory\n", OptimizerName(optimizer), n_refused - 1);
   Require(n_refused > 1, "all was there");
 }
 
 int Test(const char* path) {
   auto opened = Model::OpenFile(path);
   Require(opened.ok(), opened.status().ToString());
+  RefuseWithoutMemory(Optimizer::kLbfgs, opened.value());
+  RefuseWithoutMemory(Optimizer::kRidge, opened.value());
+  RefuseWithoutMemory(Optimizer::kAuto, opened.value());
   const char* folder = std::getenv("TMPDIR");
   TrainerOptions memory;
   memory.n_classes = kClasses;
@@ -168,9 +180,6 @@ int Test(const char* path) {
                       {"file, L-BFGS", lbfgs},    {"file, fp16, imprinting", imprint},
                       {"file, two layers", deep}, {"bounded memory", replay}};
   for (const Run& run : runs) Measure(run, opened.value());
-  RefuseWithoutMemory(Optimizer::kAuto, opened.value());
-  RefuseWithoutMemory(Optimizer::kRidge, opened.value());
-  RefuseWithoutMemory(Optimizer::kLbfgs, opened.value());
   return 0;
 }
 
