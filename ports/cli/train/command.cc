@@ -265,7 +265,9 @@ class Training {
                                                        return true;
                                                      });
       const bool stopped = StopRequested();
-      if (!stopped || step.status().code() != TW_STATUS_CANCELLED) Check(step.status());
+      if (!stopped || step.status().code() != TW_STATUS_CANCELLED) {
+        CheckTrainer(step.status(), options_.common.model);
+      }
       if (!options_.checkpoint.empty()) {
         Check(trainer_->SaveCheckpoint(options_.checkpoint));
       }

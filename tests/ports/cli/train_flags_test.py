@@ -69,7 +69,7 @@ def check_neighbours(checks, tool, here):
         train(checks, tool, "--output", output, "--optimizer", optimizer, "--memory", here / (optimizer + ".memory"))
     for flags, text in ((["--optimizer", "ridge", "--neighbours", "2"], "belong to --optimizer knn"),
                         (["--optimizer", "knn", "--layers", "2"], "solves the last layer alone"),
-                        (["--max-rows", "8"], "max_rows is 8, and 10 classes")):
+                        (["--max-rows", "8"], "--max-rows is 8, and 10 classes")):
         wrong = run(tool, "train", DIGITS_CNN, *DATA, "--output", here / "wrong.tflite", *flags)
         checks.expect(wrong.returncode != 0 and text in wrong.stderr, "%s: %s" % (flags, wrong.stderr))
 
