@@ -32,20 +32,24 @@ import table
 SKIPPED = 77
 FAST = {"sm_87": nvidia, "gfx1030": amd}
 GPUS = {**FAST, **mesa.gpus()}
+FAMILIES = {"sm": "NVIDIA", "gfx1030": "AMD", "adreno": "Adreno", "mali": "Mali"}  # by the names of GPUs
 
 
-def programs(binary):
-    """[(name, options, source)] of what the library gives to drivers."""
+def programs(binary, gpus):
+    """{gpu: [(name, options, source)]} of what the library gives to drivers."""
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([binary, "[gpu-programs]"], env={**os.environ, "TOPWORK_WRITE_PROGRAMS": folder},
                        stdout=subprocess.DEVNULL, check=True)
-        with open(os.path.join(folder, "programs.txt"), encoding="utf-8") as file:
-            lines = [line.split() for line in file]
-        sources = {}
-        for name in {line[0] for line in lines}:
-            with open(os.path.join(folder, f"{name}.cl"), encoding="utf-8") as file:
-                sources[name] = file.read()
-    return [(name, " ".join(options), sources[name]) for name, *options in lines]
+        for gpu in gpus:
+            with open(os.path.join(folder, f"{FAMILIES[gpu.split('_')[0]]}.txt"), encoding="utf-8") as file:
+                lines = [line.split() for line in file]
+            sources = {}
+            for name in {line[0] for line in lines}:
+                with open(os.path.join(folder, f"{name}.cl"), encoding="utf-8") as file:
+                    sources[name] = file.read()
+            found[gpu] = [(name, " ".join(options), sources[name]) for name, *options in lines]
+    return found
 
 
 def own_text(gpu):
@@ -127,16 +131,16 @@ def main():
         print(f"SKIP: {reason}")
         return SKIPPED
     os.makedirs(arguments.cache, exist_ok=True)
-    listed = programs(arguments.binary)
+    listed = programs(arguments.binary, gpus)
     problems = []
     for gpu in gpus:
-        rows, failed = compile_all(gpu, listed, arguments.cache)
+        rows, failed = compile_all(gpu, listed[gpu], arguments.cache)
         problems += failed
         if arguments.record:
             table.write(gpu, GPUS[gpu].version(), rows)
         else:
             problems += check(gpu, rows)
-        print(f"{gpu}: {len(listed)} programs, {len(rows)} kernels")
+        print(f"{gpu}: {len(listed[gpu])} programs, {len(rows)} kernels")
     print("\n".join(problems))
     return 1 if problems else 0
 

@@ -98,6 +98,18 @@ def check_tables():
     expect(table.compare({}, {key: before}), [(key, "is in the table alone")])
 
 
+def check_recorded():
+    """What the tables of Mesa's GPUs say of the kernels that are chosen there."""
+    for gpu in mesa.gpus():
+        rows = table.read(gpu)[1]
+        expect(len(rows) > 300, True)
+        expect([key for key, row in rows.items() if row["spills"] or row["private"]], [])
+        aligned = {key: row for key, row in rows.items() if key[0] in ("gemm", "conv_2d", "depthwise_rows")
+                   and "-DTW_ALIGNED" in key[1] and "-DTW_HALF" not in key[1]}
+        expect(len(aligned) > 10, True)
+        expect([key for key, row in aligned.items() if table.loads(row) != row["load128"]], [])
+
+
 def check_model():
     """The roofline's share needs the lines of the tiles that gemm.cl has."""
     for half in (False, True):
@@ -110,4 +122,5 @@ def check_model():
 
 check_readers()
 check_tables()
+check_recorded()
 check_model()

@@ -1,4 +1,5 @@
 // CONV_2D on a GPU (conv_2d.cl, winograd.cl).
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -47,13 +48,24 @@ BlockGrid GridOf(const GpuContext& context, const Window& window, const ConvBloc
           (window.w.out + block.pixels - 1) / block.pixels, in[0] * window.h.out};
 }
 
+// A block has at least four fours of sums. Each pixel has an address; halves that are not aligned
+// come one by one, and those beyond the fours by a loop of their own.
+bool Fits(const GpuContext& context, const ConvBlock& block) {
+  const Shape& filter = context.input(1)->shape;
+  const int64_t groups = context.input(0)->shape[3] / filter[3];
+  const bool is_aligned = filter[3] % 4 == 0 && filter[0] / groups % 4 == 0;
+  const int64_t sums = std::max<int64_t>(4 * block.pixels * block.fours, 16);
+  const int64_t ends = is_aligned || context.is_float32() ? 0 : block.pixels + 4 * block.fours;
+  return FitsRegisters(context.family(), sums, 6 * block.pixels + 16 * block.fours + ends);
+}
+
 const ConvBlock& UsualBlock(const GpuContext& context, const Window& window) {
   const ConvBlock* block = kConvBlocks;
   for (;; ++block) {
     const BlockGrid grid = GridOf(context, window, *block);
-    const bool is_small = block->pixels * block->fours * 4 <= context.family().most_sums;
     const int64_t items = grid.channels * grid.pixels * grid.rows;
-    if (is_small && items >= block->least_items) return *block;
+    if (items * context.family().worth >= block->least_items && Fits(context, *block))
+      return *block;
   }
 }
 
@@ -115,7 +127,9 @@ Status PlanConv2D(GpuContext& context) {
   const std::vector<const WinogradRow*> fits = WinogradFits(context, window);
   const WinogradRow* winograd = WinogradUsual(context, window, fits);
   std::vector<const char*> variants;
-  for (const ConvBlock& block : kConvBlocks) variants.push_back(block.variant);
+  for (const ConvBlock& block : kConvBlocks) {
+    if (Fits(context, block)) variants.push_back(block.variant);
+  }
   for (const WinogradRow* row : fits) variants.push_back(row->variant);
   const ConvBlock& usual = UsualBlock(context, window);
   const std::string chosen =

@@ -15,7 +15,10 @@ namespace {
 struct RowsKernel {
   const char* variant;
   const char* assumption;
-  int64_t taps, stride, pixels;
+  int64_t taps, stride;
+  int64_t pixels;  // fewer where their values do not fit registers
+
+  int64_t line(int64_t n) const { return (n - 1) * stride + taps; }  // values for n pixels
 };
 constexpr RowsKernel kRowsKernels[] = {
     {"depthwise_rows_3x3_1", "3x3_1", 3, 1, 4},
@@ -38,11 +41,22 @@ const RowsKernel* FindRowsKernel(const GpuContext& context, const Window& window
   return nullptr;
 }
 
+// Of channels that are not aligned, every value of a line has an address.
+int64_t PixelsOf(const GpuContext& context, const RowsKernel& kernel) {
+  const int64_t each = context.input(0)->shape[3] % 4 == 0 ? 4 : 6;
+  int64_t n = kernel.pixels;
+  while (n > 1 &&
+         !FitsRegisters(context.family(), 4 * n, each * kernel.line(n) + 4 * kernel.taps)) {
+    n /= 2;
+  }
+  return n;
+}
+
 void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKernel& kernel) {
   const Shape& in = context.input(0)->shape;
   const float* from = context.Floats(1);
   const int64_t n = in[3], wide = Fours(n) * 4, taps = kernel.taps * kernel.taps;
-  const int64_t n_rows = in[0] * window.h.out;
+  const int64_t n_rows = in[0] * window.h.out, pixels = PixelsOf(context, kernel);
   const int weights = context.Constant(static_cast<size_t>((taps + 1) * wide), [&](float* to) {
     for (int64_t i = 0; i < (taps + 1) * wide; ++i) {
       to[i] = i < taps * wide && i % wide < n ? from[i / wide * n + i % wide] : 0.0f;
@@ -57,14 +71,12 @@ void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKerne
        BufferArg(context.Out(0)), IntArg(in[1]), IntArg(in[2]), IntArg(n), IntArg(window.h.out),
        IntArg(window.w.out), IntArg(window.h.pad), IntArg(window.w.pad),
        IntArg(HasResidual(context)), IntArg(n_rows), FloatArg(lo), FloatArg(hi)},
-      Fours(n), (window.w.out + kernel.pixels - 1) / kernel.pixels, n_rows);
-  context.TakesOptions(" -DTW_TAPS=" + std::to_string(kernel.taps) +
-                       " -DTW_STRIDE=" + std::to_string(kernel.stride) +
-                       " -DTW_PIXELS=" + std::to_string(kernel.pixels));
+      Fours(n), (window.w.out + pixels - 1) / pixels, n_rows);
+  context.TakesOptions(" -DTW_TAPS=" + std::to_string(kernel.taps) + " -DTW_STRIDE=" +
+                       std::to_string(kernel.stride) + " -DTW_PIXELS=" + std::to_string(pixels));
   context.TakesRows(n, n);
-  const int64_t line = (kernel.pixels - 1) * kernel.stride + kernel.taps;
-  context.TakesSteps(kernel.taps, static_cast<double>(4 * (line + kernel.taps)),
-                     static_cast<double>(4 * kernel.taps * kernel.pixels));
+  context.TakesSteps(kernel.taps, static_cast<double>(4 * (kernel.line(pixels) + kernel.taps)),
+                     static_cast<double>(4 * kernel.taps * pixels));
   context.TakesStages(n);
 }
 

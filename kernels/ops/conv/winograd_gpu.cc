@@ -94,7 +94,8 @@ void AddWinograd(GpuContext& context, const Window& window, const WinogradRow& r
   const Sizes sizes = SizesOf(context, window, row.tile);
   const Shape& in = context.input(0)->shape;
   const int64_t out_c = context.input(1)->shape[0], n_rows = in[0] * sizes.tiles_h;
-  const int64_t tiles = std::min<int64_t>(kMostTiles, context.family().most_sums / 4);
+  const bool fits = FitsRegisters(context.family(), 4 * kMostTiles, 16 + 4 * kMostTiles);
+  const int64_t tiles = fits ? kMostTiles : kMostTiles / 2;
   const auto takes_rows = [&] {
     context.TakesRows(in[3], out_c);
     if (tiles != kMostTiles) context.TakesOptions(" -DTW_TILES=" + std::to_string(tiles));

@@ -60,6 +60,7 @@ struct ProductSizes {
   int64_t in_h = 1, in_w = 1, in_c = 1, out_c = 1, depth = 1, n_pixels = 1;
   Window window;  // out and filter are 1 where there is none
   bool is_pointwise = true, by_reals = false;
+  bool has_zeros = false;  // TW_ZEROS of the kernel
 
   int64_t groups() const { return in_c / depth; }
   int64_t per_group() const { return out_c / groups(); }
@@ -67,7 +68,11 @@ struct ProductSizes {
   bool is_aligned() const { return depth % 4 == 0; }
 };
 
-bool Fits(const Tile& tile, const ProductSizes& p) {
+bool Fits(const GpuContext& context, const Tile& tile, const ProductSizes& p) {
+  if (!FitsRegistersAsBytes(context.family(), tile.rows * tile.columns,
+                            p.has_zeros ? tile.rows : 0)) {
+    return false;
+  }
   // Eights that end in a four would compute as much again for nothing. Products that are loaded
   // byte by byte are rare: they have two tiles.
   if (tile.columns == 8 && (!p.is_aligned() || (p.per_group() - 1) % 8 < 4)) return false;
@@ -79,12 +84,12 @@ const Tile& ChooseTile(GpuContext& context, const ProductSizes& p) {
   std::vector<const char*> variants;
   const char* usual = nullptr;
   for (const Tile& tile : kTiles) {
-    if (!Fits(tile, p)) continue;
+    if (!Fits(context, tile, p)) continue;
     variants.push_back(tile.variant);
     const int64_t items =
         Blocks(p.n_pixels, tile.rows) * Blocks(p.per_group(), tile.columns) * p.groups();
-    const bool is_small = tile.rows * tile.columns <= context.family().most_sums;
-    if (usual == nullptr && is_small && items >= tile.least_items) usual = tile.variant;
+    const bool is_enough = items * context.family().worth >= tile.least_items;
+    if (usual == nullptr && is_enough) usual = tile.variant;
   }
   const std::string work =
       p.is_pointwise ? StrFormat("PRODUCT of bytes {} {} {}", p.n_pixels, p.out_c, p.depth)
@@ -122,9 +127,10 @@ void AddWindow(const ProductSizes& p, std::vector<LaunchArgument>* args) {
   }
 }
 
-void AddProductOfBytes(GpuContext& context, const ProductSizes& p) {
-  const Tile& tile = ChooseTile(context, p);
+void AddProductOfBytes(GpuContext& context, ProductSizes p) {
   const Signed from = ReadSigned(context);
+  p.has_zeros = from.flip != 0 || from.weight_zero != 0;
+  const Tile& tile = ChooseTile(context, p);
   const Channels channels = {p.groups(), p.per_group(), tile.columns};
   const int weights = ProductWeights(context, from, channels, p.taps(), p.depth);
   const Epilogues epilogues = ProductEpilogues(context, p, from, channels);
@@ -148,7 +154,7 @@ void AddProductOfBytes(GpuContext& context, const ProductSizes& p) {
                        " -DTW_COLUMNS=" + std::to_string(tile.columns));
   context.TakesOptions(EndingOption(epilogues.ending));
   if (!p.is_pointwise) context.TakesOptions(" -DTW_WINDOW");
-  if (from.flip != 0 || from.weight_zero != 0) context.TakesOptions(" -DTW_ZEROS");
+  if (p.has_zeros) context.TakesOptions(" -DTW_ZEROS");
   context.TakesRows(p.depth, p.depth);
   if (p.depth % 16 == 0) context.TakesOptions(" -DTW_DEEP");
 }

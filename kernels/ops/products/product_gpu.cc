@@ -53,16 +53,17 @@ int ColumnWeights(GpuContext& context, int64_t n, int64_t k, int64_t multiple) {
 }
 
 // A tile of four rows that split the depth serves single rows, too.
-bool Fits(const GemmTile& tile, int64_t m, int64_t k) {
+bool Fits(const GpuContext& context, const GemmTile& tile, int64_t m, int64_t k) {
   const bool has_rows = 2 * m > tile.rows || (tile.parts > 1 && tile.rows == 4);
-  return has_rows && (tile.parts == 1 || k >= kLeastSplitDepth);
+  return has_rows && (tile.parts == 1 || k >= kLeastSplitDepth) &&
+         FitsRegisters(context.family(), tile.rows * tile.columns, 4 * (tile.rows + tile.columns));
 }
 
-const GemmTile& UsualTile(int64_t m, int64_t n, int64_t k, int64_t most_sums) {
+const GemmTile& UsualTile(const GpuContext& context, int64_t m, int64_t n, int64_t k) {
   for (const GemmTile& tile : kGemmTiles) {
     const int64_t items = Blocks(m, tile.rows) * Blocks(n, tile.columns) * tile.parts;
-    const bool is_small = tile.rows * tile.columns <= most_sums;
-    if (is_small && items >= tile.least_items && Fits(tile, m, k)) return tile;
+    if (items * context.family().worth >= tile.least_items && Fits(context, tile, m, k))
+      return tile;
   }
   return kGemmTiles[6];  // not reached: 1x4 fits all
 }
@@ -73,9 +74,9 @@ std::string ChooseProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) 
   GpuTuner* tuner = context.tuner();
   std::vector<const char*> variants;
   for (const GemmTile& tile : kGemmTiles) {
-    if (Fits(tile, m, k)) variants.push_back(tile.variant);
+    if (Fits(context, tile, m, k)) variants.push_back(tile.variant);
   }
-  const char* usual = UsualTile(m, n, k, context.family().most_sums).variant;
+  const char* usual = UsualTile(context, m, n, k).variant;
   // All items of a group have something to do.
   if (m <= kMostVectorRowsMeasured && k >= 4 * kVectorItems) {
     variants.push_back(kVectors);

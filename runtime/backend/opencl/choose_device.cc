@@ -105,7 +105,7 @@ const char* DenyReason(const DeviceInfo& info, Span<const DenyRow> rows) {
 
 const GpuFamily& FamilyOf(const DeviceInfo& info) {
   const bool is_gpu = info.type != DeviceType::kCpu;
-  return GpuFamilyOf(is_gpu ? info.name : "", is_gpu ? info.vendor : "");
+  return GpuFamilyOf(is_gpu ? info.name : "a CPU", is_gpu ? info.vendor : "", info.int_dot);
 }
 
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const DeviceName& name) {

@@ -31,6 +31,9 @@ class ApartDevice final : public Device {
   GpuTuner* tuner() const override { return tuner_; }
   // Null, or one that outlives the device.
   void SetTuner(GpuTuner* tuner) { tuner_ = tuner; }
+  const GpuFamily& family() const override { return *family_; }
+  // Takes the tiles of that family of GPUs.
+  void SetFamily(const char* name) { family_ = &GpuFamilyOf(name, ""); }
   // Every program is compiled with these, too; they begin with a space.
   void SetOptions(std::string options) { options_ = std::move(options); }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override;
@@ -50,6 +53,7 @@ class ApartDevice final : public Device {
   const std::shared_ptr<opencl::Context> context_;
   const Storage storage_;
   GpuTuner* tuner_ = nullptr;
+  const GpuFamily* family_ = &GpuFamilyOf("", "");
   bool has_half_products_ = false;
   std::string options_;
   mutable std::set<std::string> entries_;

@@ -139,7 +139,11 @@ TEST_CASE("opencl families: told by names of devices and vendors", "[backend]") 
   CHECK(family("Intel(R) UHD Graphics 770", "Intel(R) Corporation") == "Intel");
   CHECK(family("VideoCore IV", "Broadcom").empty());
   CHECK(flush("Mali-G710", "ARM", DeviceType::kGpu) == 24);
-  CHECK(flush("Mali-G710", "ARM", DeviceType::kCpu) == 0);  // a CPU is of no family
+  CHECK(flush("Mali-G710", "ARM", DeviceType::kCpu) == 0);  // a CPU is a CPU
+  DeviceInfo info = Made("Mali-G72", "ARM", DeviceType::kGpu, 4, true);
+  const int32_t plain_sums = opencl::FamilyOf(info).byte_sums;
+  info.int_dot = true;
+  CHECK(opencl::FamilyOf(info).byte_sums > plain_sums);  // dot products need fewer registers
 }
 
 }  // namespace choose_device_test

@@ -92,13 +92,14 @@ Model MakeModel(const Case& c) {
 // The kernels that ran; answers within 1e-5 (half: 2e-3) of the output's largest value.
 std::set<std::string> CheckCase(const Case& c, const std::string& variant, Storage storage,
                                 const std::shared_ptr<opencl::Context>& context,
-                                bool half_products = false) {
+                                bool half_products = false, const char* family = "") {
   const Model model = MakeModel(c);
   const std::vector<float> expected = test::RunModel(model.bytes, model.inputs, nullptr);
   test::ScriptedTuner tuner;
   tuner.forced = variant;
   const auto backend = std::make_shared<ApartDevice>(context, storage);
   backend->SetTuner(&tuner);
+  backend->SetFamily(family);
   if (half_products) backend->EmulateHalfProducts();
   const std::vector<float> got = test::RunModel(model.bytes, model.inputs, backend);
   INFO(variant << " " << c.batch << " x " << c.height << " x " << c.width << " x " << c.channels
@@ -190,6 +191,9 @@ TEST_CASE("opencl kernels: winograd tiles of 2x2 and 4x4", "[opencl][opencl-kern
   });
   const Case bare = With(Conv(1, 1, 3, 23, 3, 16), [](Case& c) { c.has_bias = false; });
   const Case aligned = With(residual, [](Case& c) { c.outputs = 20; });
+  const Case fewer = With(Conv(1, 9, 11, 16, 3, 20), [](Case& c) { c.has_residual = true; });
+  CHECK(CheckCase(fewer, "winograd_2x2", Storage::kFloat32, context, false, "Mali")
+            .count("winograd_gemm") == 1);
   for (const std::string tile : {"2x2", "4x4"}) {
     const std::set<std::string> wanted = {"winograd_gemm", "winograd_input_" + tile,
                                           "winograd_output_" + tile};
@@ -238,6 +242,10 @@ TEST_CASE("opencl kernels: depthwise_conv_2d by rows and in general", "[opencl][
       CheckAll({same, one}, {rows.c_str()}, context);
       CheckAll({valid}, {rows.c_str()}, context);  // aligned
       CHECK(CheckCase(same, "", Storage::kFloat32, context) == std::set<std::string>{rows});
+      for (const Case& c : {same, valid}) {  // of fewer pixels
+        CHECK(CheckCase(c, "", Storage::kFloat32, context, false, "Mali") ==
+              std::set<std::string>{rows});
+      }
       CHECK(CheckCase(same, "depthwise_conv_2d", Storage::kFloat32, context) ==
             std::set<std::string>{"depthwise_conv_2d"});
     }

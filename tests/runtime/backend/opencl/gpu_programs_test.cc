@@ -2,7 +2,8 @@
 // and of every variant that a tuner could choose, in both storages, and of a head's training. They
 // are written to a folder for compilers that need no device (tests/gpu_compilers):
 //   TOPWORK_WRITE_PROGRAMS=FOLDER topwork_tests "[gpu-programs]"
-// NAME.cl is a program's whole text; a line of programs.txt is a name, a space and options.
+// NAME.cl is a program's whole text; a line of FAMILY.txt, such as Mali.txt, is a name, a space and
+// options of what GPUs of that family are given.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -29,9 +30,20 @@ namespace topwork {
 namespace test {
 namespace gpu_programs_test {
 
+// A kind of GPU. Those of a family may differ.
+struct Kind {
+  const char* family;
+  bool has_dots;       // of bytes
+  bool half_products;  // float16 is multiplied, too
+
+  const GpuFamily& row() const { return GpuFamilyOf(family, "", has_dots); }
+};
+
 // Program and options of launches.
 class ProgramSet {
  public:
+  explicit ProgramSet(const Kind& kind) : kind_(kind) {}
+  const Kind& kind() const { return kind_; }
   void Add(const std::vector<Launch>& launches) {
     for (const Launch& launch : launches) {
       if (launch.kind == Launch::Kind::kKernel) Add(launch.program, launch.Defines());
@@ -39,14 +51,28 @@ class ProgramSet {
   }
   void Add(const std::string& program, const std::string& defines) {
     names_.insert(program);
-    for (const std::string& options : opencl::BuildOptions(program, defines, {true, false})) {
+    for (const std::string& options :
+         opencl::BuildOptions(program, defines, {kind_.has_dots, false})) {
       lines_.insert(program + " " + options);
+      if (kind_.row().has_dots) break;  // without them it would be another kind
     }
   }
   const std::set<std::string>& names() const { return names_; }
   const std::set<std::string>& lines() const { return lines_; }
 
+  void Join(const ProgramSet& other) {
+    names_.insert(other.names_.begin(), other.names_.end());
+    lines_.insert(other.lines_.begin(), other.lines_.end());
+  }
+  // Lines with this text.
+  size_t Count(const std::string& text) const {
+    size_t n = 0;
+    for (const std::string& line : lines_) n += line.find(text) != std::string::npos ? 1 : 0;
+    return n;
+  }
+
  private:
+  Kind kind_;
   std::set<std::string> names_, lines_;
 };
 
@@ -71,10 +97,10 @@ class AnyVariant final : public GpuTuner {
 
 class Recorder final : public FakeGpu {
  public:
-  Recorder(Storage storage, ProgramSet* programs, bool half_products, const char* name)
+  Recorder(Storage storage, ProgramSet* programs, bool half_products)
       : storage_(storage),
         half_products_(half_products),
-        family_(GpuFamilyOf(name, "")),
+        family_(programs->kind().row()),
         programs_(*programs),
         tuner_(programs) {}
   Storage storage() const override { return storage_; }
@@ -95,11 +121,12 @@ class Recorder final : public FakeGpu {
 };
 
 void AddModel(const void* data, size_t n_bytes, Storage storage, ProgramSet* programs,
-              bool half_products = false, const char* name = "") {
+              bool half_products = false) {
+  half_products |= programs->kind().half_products;
   const auto model = Model::OpenMemory(data, n_bytes, false);
   REQUIRE(model.ok());
   PlanOptions options;
-  options.devices = {std::make_shared<Recorder>(storage, programs, half_products, name)};
+  options.devices = {std::make_shared<Recorder>(storage, programs, half_products)};
   REQUIRE(BuildPlan(model.value(), options).status().ToString() == "OK");
 }
 
@@ -137,14 +164,14 @@ void AddHeads(Storage storage, ProgramSet* programs) {
 
 // A square convolution of so many channels.
 void AddConvolution(int32_t channels, int32_t filter, Storage storage, ProgramSet* programs,
-                    bool half_products = false, const char* name = "") {
+                    bool half_products = false) {
   OneOpModel model;
   const size_t n_weights = static_cast<size_t>(channels * filter * filter * channels);
   model.Input({1, 16, 16, channels})
       .Constant({channels, filter, filter, channels}, RandomFloats(n_weights, 1));
   const Bytes bytes = model.Build(OpCode::kConv2d, {1, 16, 16, channels},
                                   OptionsSpec(kConv2dOptions).Int(1, 1).Int(2, 1));
-  AddModel(bytes.data(), bytes.size(), storage, programs, half_products, name);
+  AddModel(bytes.data(), bytes.size(), storage, programs, half_products);
 }
 
 // Layers whose results are joined in place.
@@ -214,7 +241,7 @@ TEST_CASE("opencl programs: the ways to compile them, the best first", "[backend
 }
 
 void Write(const std::string& folder, const ProgramSet& programs) {
-  std::ofstream list(folder + "/programs.txt");
+  std::ofstream list(folder + "/" + programs.kind().family + ".txt");
   for (const std::string& line : programs.lines()) list << line << "\n";
   CHECK(list.flush().good());
   for (const std::string& name : programs.names()) {
@@ -224,14 +251,13 @@ void Write(const std::string& folder, const ProgramSet& programs) {
   }
 }
 
-TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
-  ProgramSet programs;
+ProgramSet ProgramsOf(const Kind& kind) {
+  ProgramSet programs(kind);
   for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
     AddModels(storage, &programs);
     // What the golden cases are too small for: Winograd's kernels, products that split the depth.
     for (const int32_t channels : {16, 17}) AddConvolution(channels, 3, storage, &programs);
     for (const int32_t channels : {128, 129}) AddConvolution(channels, 1, storage, &programs);
-    AddConvolution(16, 3, storage, &programs, false, "Mali");  // whose tiles are smaller
     AddWideConvolutionsOfBytes(storage, &programs);
     AddBatchMatMul(storage, &programs);
     AddHeads(storage, &programs);
@@ -243,13 +269,31 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
   const size_t n_launched = programs.names().size();
   AddRest(&programs);
   CHECK(programs.names().size() - n_launched <= 3);
-  CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=4 -DTW_COLUMNS=4") == 1);
-  CHECK(programs.lines().count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE -DTW_ROWS=4 "
-                               "-DTW_COLUMNS=8 -DTW_SMALL -DTW_ALIGNED -DTW_DEEP") == 1);
-  CHECK(programs.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=8 -DTW_COLUMNS=4 "
-                               "-DTW_ALIGNED -DTW_HALF_PRODUCTS") == 1);
+  return programs;
+}
+
+TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
+  // Drivers of NVIDIA offer no float16, those of AMD only some.
+  ProgramSet mali = ProgramsOf({"Mali", true, true});
+  mali.Join(ProgramsOf({"Mali", false, true}));
+  const ProgramSet nvidia = ProgramsOf({"NVIDIA", true, false});
+  CHECK(nvidia.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=4 -DTW_COLUMNS=4") == 1);
+  CHECK(nvidia.lines().count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE -DTW_ROWS=4 "
+                             "-DTW_COLUMNS=8 -DTW_SMALL -DTW_ALIGNED -DTW_DEEP") == 1);
+  CHECK(nvidia.lines().count("gemm -cl-std=CL1.2 -DTW_HALF -DTW_ROWS=8 -DTW_COLUMNS=4 "
+                             "-DTW_ALIGNED -DTW_HALF_PRODUCTS") == 1);
+  // A tuner, too, is offered only what fits.
+  CHECK(mali.Count("integer_product -cl-std=CL3.0 -DTW_DOT -DTW_BYTE -DTW_ROWS=2") > 0);
+  CHECK(mali.Count("integer_product -cl-std=CL1.2 -DTW_BYTE -DTW_ROWS=1") > 0);
+  CHECK(mali.Count("integer_product -cl-std=CL1.2 -DTW_BYTE -DTW_ROWS=2") == 0);
+  CHECK(mali.Count("=8") == 0);
+  CHECK(nvidia.Count("=8") > 0);
   const char* folder = std::getenv("TOPWORK_WRITE_PROGRAMS");
-  if (folder != nullptr) Write(folder, programs);
+  if (folder == nullptr) return;
+  for (const ProgramSet& programs :
+       {ProgramsOf({"Adreno", true, true}), mali, nvidia, ProgramsOf({"AMD", true, false})}) {
+    Write(folder, programs);
+  }
 }
 
 }  // namespace gpu_programs_test
