@@ -100,6 +100,7 @@ set(TEST_SOURCES
   models/zoo/golden_models_test.cc
   models/format/write_constants_test.cc
   models/format/write_storage_test.cc
+  models/format/compress/bias_test.cc
   models/format/compress/prune_test.cc
   models/format/sparse_test.cc
   models/format/append_test.cc

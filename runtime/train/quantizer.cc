@@ -28,6 +28,21 @@ std::vector<int> Activations(const Graph& graph) {
   return found;
 }
 
+// Makes room for a mean of each channel of what layers with weights read; of other values none.
+void PlaceMeans(const Graph& graph, std::vector<std::vector<float>>* means) {
+  means->resize(graph.values.size());
+  for (const Op& op : graph.ops) {
+    if (op.def == nullptr || op.def->integer != IntegerForm::kWeighted) continue;
+    const size_t data = op.def->weighted.data;
+    if (data >= op.inputs.size() || op.inputs[data] < 0) continue;
+    const size_t v = static_cast<size_t>(op.inputs[data]);
+    const Value& value = graph.values[v];
+    const int last = value.shape.rank() - 1;
+    if (last < 0 || value.shape[last] <= 0 || value.dtype != DType::kFloat32) continue;
+    (*means)[v].resize(static_cast<size_t>(value.shape[last]));
+  }
+}
+
 void Widen(const ValueRange& with, ValueRange* range) {
   *range = range->known()
                ? ValueRange{std::min(range->min, with.min), std::max(range->max, with.max)}
@@ -64,6 +79,7 @@ Result<std::unique_ptr<Quantizer>> Quantizer::Create(std::shared_ptr<const Model
     session.allocator = options.allocator;
     quantizer->watched_ = Activations(model->main());
     session.outputs = quantizer->watched_;
+    PlaceMeans(model->main(), &quantizer->spec_.means);
     TW_ASSIGN_OR_RETURN(quantizer->session_, Session::Create(model, session));
   }
   quantizer->model_ = std::move(model);
@@ -100,6 +116,23 @@ bool Quantizer::RangeOf(const TensorView& view, ValueRange* out) {
   return true;
 }
 
+// Moves the mean of each channel by what one example more has.
+void Quantizer::AddMeans(const TensorView& view, size_t value) {
+  std::vector<float>& means = spec_.means[value];
+  const size_t n = static_cast<size_t>(view.shape.NumElements()), n_channels = means.size();
+  if (n_channels == 0 || n == 0 || n % n_channels != 0) return;
+  sorted_.resize(n_channels);
+  float* sum = sorted_.data();
+  std::fill_n(sum, n_channels, 0.0f);
+  for (const float *x = view.as<float>(), *end = x + n; x != end; x += n_channels) {
+    for (size_t c = 0; c < n_channels; ++c) sum[c] += x[c];
+  }
+  const float n_rows = static_cast<float>(n / n_channels);
+  for (size_t c = 0; c < n_channels; ++c) {
+    means[c] += (sum[c] / n_rows - means[c]) / static_cast<float>(n_examples_);
+  }
+}
+
 Status Quantizer::Observe() {
   std::vector<std::pair<int, ValueRange>> seen;
   const auto look = [&](const TensorView& view, int v, const std::string& name) {
@@ -122,6 +155,12 @@ Status Quantizer::Observe() {
   }
   for (const auto& one : seen) Widen(one.second, &spec_.ranges[static_cast<size_t>(one.first)]);
   ++n_examples_;
+  for (int i = 0; i < session_->n_inputs(); ++i) {
+    AddMeans(session_->input(i), static_cast<size_t>(inputs[static_cast<size_t>(i)]));
+  }
+  for (size_t i = 0; i < watched_.size(); ++i) {
+    AddMeans(session_->output(static_cast<int>(i)), static_cast<size_t>(watched_[i]));
+  }
   return Status::Ok();
 }
 

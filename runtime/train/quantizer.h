@@ -1,6 +1,7 @@
 // Quantizer: runs a float model on examples, notes the range of each activation, and writes the
 // model with fewer bits (models/format/quantize).
 //
+// The means of channels that layers with weights read correct their biases (QuantizeSpec::means).
 // The range is the smallest and the largest value seen. With a percentile P below 100, only those
 // values of an example's activation count that lie between its percentiles 100 − P and P. One
 // thread at a time; Cancel() alone may be called from any thread.
@@ -57,6 +58,7 @@ class Quantizer {
   Quantizer() = default;
   Status Observe();
   bool RangeOf(const TensorView& view, ValueRange* out);
+  void AddMeans(const TensorView& view, size_t value);
 
   std::shared_ptr<const Model> model_;
   QuantizerOptions options_;

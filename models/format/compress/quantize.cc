@@ -40,7 +40,7 @@ void SetAsymmetric(EditedOperator* op) {
 Status WriteDynamicRange(const Model& model, const QuantizeSpec& spec, ModelTables* tables,
                          QuantizeReport* report) {
   const Graph& graph = model.main();
-  WeightWriter weights(graph, tables);
+  WeightWriter weights(graph, spec.means, tables);
   for (const Op& op : graph.ops) {
     const int w = InputOf(op, 1);
     if (op.def == nullptr || op.def->dynamic_version == 0 || w < 0 || InputOf(op, 0) < 0 ||
@@ -152,6 +152,7 @@ Status WeightWriter::Write(const Op& op, float input_scale) {
     WarnOfRowSums(op.name());
     return Status::Ok();
   }
+  if (b >= 0) CorrectBias(op, format, values, &bias);
   StoredHead stored = StoreHead(format, n_rows, n_columns, values, bias);
   if (inputs.axis != 0) {
     const std::vector<uint8_t> rows = stored.weights.bytes;
@@ -163,6 +164,42 @@ Status WeightWriter::Write(const Op& op, float input_scale) {
   if (b >= 0) written->inputs[inputs.bias] = new_bias;
   written_[{{w, b}, input_scale}] = {weights, new_bias};
   return Status::Ok();
+}
+
+// Takes from each channel's bias what rounded weights add to its result on average. `weights` have
+// their channels first.
+void WeightWriter::CorrectBias(const Op& op, const HeadFormat& format,
+                               const std::vector<float>& weights, std::vector<float>* bias) const {
+  const size_t x = static_cast<size_t>(InputOf(op, op.def->weighted.data));
+  const int w = InputOf(op, op.def->weighted.weights);
+  // Layers that share weights read other means; of a filter that moves over the results
+  // (TRANSPOSE_CONV) each result meets another part.
+  if (x >= means_.size() || means_[x].empty() || op.code == OpCode::kTransposeConv ||
+      tables_.CountUses(w) > 1) {
+    return;
+  }
+  const std::vector<float>& means = means_[x];
+  const size_t n = bias->size(), dim = weights.size() / n;
+  const Shape& shape = graph_.values[static_cast<size_t>(w)].shape;
+  // A channel reads `period` channels of the input, over and over.
+  const size_t period = op.code == OpCode::kFullyConnected    ? means.size()
+                        : op.code == OpCode::kDepthwiseConv2d ? 1
+                                                              : static_cast<size_t>(shape[3]);
+  if (period == 0 || means.size() % period != 0 || dim % period != 0) return;
+  const size_t groups = means.size() / period;
+  if (n % groups != 0) return;
+  std::vector<float> rounded(weights.size()), ignored(n);
+  RoundHead(format, static_cast<int>(n), static_cast<int>(dim), weights, *bias, rounded.data(),
+            ignored.data());
+  for (size_t c = 0; c < n; ++c) {
+    const float* mean = means.data() + c / (n / groups) * period;
+    double moved = 0.0;
+    for (size_t k = 0; k < dim; ++k) {
+      const size_t i = c * dim + k;
+      moved += static_cast<double>(rounded[i] - weights[i]) * static_cast<double>(mean[k % period]);
+    }
+    (*bias)[c] -= static_cast<float>(moved);
+  }
 }
 
 int WeightWriter::NewConstant(int old, int axis, const StoredConstant& stored) {
@@ -196,7 +233,7 @@ Result<std::vector<uint8_t>> QuantizeModel(const Model& model, const QuantizeSpe
   ModelTables tables(model);
   if (spec.target == QuantizeTarget::kInt8) {
     const IntegerPlan plan = PlanIntegers(model.main(), spec.ranges);
-    TW_RETURN_IF_ERROR(WriteIntegers(model.main(), plan, spec.io, &tables, report));
+    TW_RETURN_IF_ERROR(WriteIntegers(model.main(), plan, spec, &tables, report));
   } else if (spec.target == QuantizeTarget::kFloat16) {
     TW_RETURN_IF_ERROR(WriteFloat16(model, &tables, report));
   } else {

@@ -35,6 +35,10 @@ struct QuantizeSpec {
   int64_t min_elements = 1024;
   // kInt8: one range for each value of the main graph.
   std::vector<ValueRange> ranges;
+  // kInt8: of each value of the main graph the mean of each channel, its last dimension; empty: not
+  // known. What rounding a layer's weights moves its results by on average is taken from its bias
+  // where the means of what it reads are known (Nagel et al., Data-free quantization, 2019).
+  std::vector<std::vector<float>> means;
   // kInt8: with kInt8, inputs and outputs become int8, too. With kFloat32 they stay float, with
   // QUANTIZE and DEQUANTIZE inside; with kUInt8 they have the int8 scale, a zero point 128 higher,
   // and a QUANTIZE inside, as TFLite's converter writes them.

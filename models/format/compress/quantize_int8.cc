@@ -15,8 +15,13 @@ namespace {
 
 class IntegerWriter {
  public:
-  IntegerWriter(const Graph& graph, const IntegerPlan& plan, QuantizeIo io, ModelTables* tables)
-      : graph_(graph), plan_(plan), io_(io), tables_(*tables), weights_(graph, tables) {
+  IntegerWriter(const Graph& graph, const IntegerPlan& plan, const QuantizeSpec& spec,
+                ModelTables* tables)
+      : graph_(graph),
+        plan_(plan),
+        io_(spec.io),
+        tables_(*tables),
+        weights_(graph, spec.means, tables) {
     integer_.assign(graph.values.size(), -1);
     real_.assign(graph.values.size(), -1);
     first_ = tables->main()->operators.empty() ? nullptr : tables->main()->operators[0].get();
@@ -222,9 +227,9 @@ Status IntegerWriter::Write(QuantizeReport* report) {
 
 }  // namespace
 
-Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, QuantizeIo io,
+Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, const QuantizeSpec& spec,
                      ModelTables* tables, QuantizeReport* report) {
-  return IntegerWriter(graph, plan, io, tables).Write(report);
+  return IntegerWriter(graph, plan, spec, tables).Write(report);
 }
 
 }  // namespace topwork

@@ -17,7 +17,10 @@ namespace topwork {
 // written once.
 class WeightWriter {
  public:
-  WeightWriter(const Graph& graph, ModelTables* tables) : graph_(graph), tables_(*tables) {}
+  // `means`: see QuantizeSpec; empty: biases stay as they are.
+  WeightWriter(const Graph& graph, const std::vector<std::vector<float>>& means,
+               ModelTables* tables)
+      : graph_(graph), means_(means), tables_(*tables) {}
 
   // Stores weights and bias of `op` for an input of this scale; 0: the input is float, and the bias
   // stays as it is.
@@ -26,15 +29,18 @@ class WeightWriter {
 
  private:
   int NewConstant(int old, int axis, const StoredConstant& stored);
+  void CorrectBias(const Op& op, const HeadFormat& format, const std::vector<float>& weights,
+                   std::vector<float>* bias) const;
 
   const Graph& graph_;
+  const std::vector<std::vector<float>>& means_;
   ModelTables& tables_;
   std::map<std::pair<std::pair<int, int>, float>, std::pair<int, int>> written_;
   int n_constants_ = 0;
 };
 
 // Int8 activations and weights by `plan`; counts in *report.
-Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, QuantizeIo io,
+Status WriteIntegers(const Graph& graph, const IntegerPlan& plan, const QuantizeSpec& spec,
                      ModelTables* tables, QuantizeReport* report);
 
 // Removes DEQUANTIZE operators that nobody reads any more.

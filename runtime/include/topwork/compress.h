@@ -52,7 +52,8 @@ typedef enum tw_quantize_target TW_ENUM_INT {
   TW_QUANTIZE_DYNAMIC_RANGE = 0,
   TW_QUANTIZE_FLOAT16 = 1,  // float16 weights
   // int8 weights and activations. Operators without an int8 form stay float between DEQUANTIZE and
-  // QUANTIZE. The ranges of the activations are taken from examples, which are needed.
+  // QUANTIZE. The ranges of the activations are taken from examples, which are needed; so are their
+  // means, by which biases make up for what rounding the weights adds on average.
   TW_QUANTIZE_INT8 = 2
 } tw_quantize_target;
 
