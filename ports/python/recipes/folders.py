@@ -35,7 +35,8 @@ def fitted(picture: Any, model: topwork.Model) -> Any:
     shape = model.inputs[0].shape
     if len(shape) != 4 or shape[3] not in (1, 3):
         raise SystemExit(f"the model's input has shape {shape}: pictures need [1, height, width, 1 or 3]")
-    return picture.convert("RGB" if shape[3] == 3 else "L").resize((shape[2], shape[1]), Image.Resampling.BILINEAR)
+    mode = "RGB" if shape[3] == 3 else "L"
+    return (picture if picture.mode == mode else picture.convert(mode)).resize((shape[2], shape[1]), Image.Resampling.BILINEAR)
 
 
 class Pictures:

@@ -45,7 +45,8 @@ def _pixels(picture: Any, info: TensorInfo) -> NDArray[Any]:
     if len(info.shape) != 4 or info.shape[3] not in (1, 3):
         raise ValueError(f"'{info.name}' has shape {info.shape}: pictures need [1, height, width, 1 or 3]")
     height, width, channels = info.shape[1:]
-    converted = picture.convert("RGB" if channels == 3 else "L")
+    mode = "RGB" if channels == 3 else "L"
+    converted = picture if getattr(picture, "mode", None) == mode else picture.convert(mode)
     if converted.size != (width, height):
         converted = converted.resize((width, height), 2)
     return np.asarray(converted, dtype=np.uint8).reshape(height, width, channels)
@@ -57,18 +58,44 @@ def scaled(pixels: NDArray[Any], info: TensorInfo, scale: Scale) -> NDArray[Any]
     scale None: pixels of a float input are divided by 255; those of a quantized one pass as they are (uint8), or less
     128 (int8).
     """
+    if scale is not None and not {len(numbers) for numbers in scale} <= {1, pixels.shape[-1]}:
+        raise ValueError(f"'{info.name}' has {pixels.shape[-1]} channels, but the scale of pixels is one for "
+                         f"{max(len(numbers) for numbers in scale)}")
     dtype = numpy_dtype(info.dtype)
-    if scale is None and dtype == np.uint8:
-        return pixels.astype(np.uint8)
-    if scale is None and dtype == np.int8:
-        return (pixels.astype(np.int16) - 128).astype(np.int8)
+    if dtype == np.float32 and not info.scales:
+        return _moved(pixels.astype(np.float32), scale)
+    table = _table(info, scale)
+    if len(table) == 1:
+        same = table.dtype == np.uint8 and np.array_equal(table[0], np.arange(256))
+        return pixels if same else table[0].take(pixels)
+    found = np.empty(pixels.shape, table.dtype)
+    for channel, numbers in enumerate(table):
+        found[..., channel] = numbers.take(pixels[..., channel])
+    return found
+
+
+def _moved(values: NDArray[np.float32], scale: Scale) -> NDArray[np.float32]:
+    """(value - mean) / std in place; mean and std are those of the last axis."""
     mean, std = ((0.0,), (255.0,)) if scale is None else scale
-    values = (pixels.astype(np.float32) - np.asarray(mean, np.float32)) / np.asarray(std, np.float32)
-    if not info.scales:
-        return values.astype(dtype)
-    limits = np.iinfo(dtype)
-    stored = np.round(values / info.scales[0]) + info.zero_points[0]
-    return np.clip(stored, limits.min, limits.max).astype(dtype)
+    values -= np.asarray(mean, np.float32)
+    values /= np.asarray(std, np.float32)
+    return values
+
+
+def _table(info: TensorInfo, scale: Scale) -> NDArray[Any]:
+    """[1 or channels, 256]: the input's integer for each value of a pixel. There are fewer of them than pixels of a picture,
+    whose arithmetic would make several arrays of its size."""
+    dtype = numpy_dtype(info.dtype)
+    n = 1 if scale is None else max(len(numbers) for numbers in scale)
+    values: NDArray[Any] = np.repeat(np.arange(256, dtype=np.float32)[:, None], n, axis=1)
+    if scale is None and dtype in (np.uint8, np.int8):
+        values -= 128 if dtype == np.int8 else 0
+    else:
+        values = _moved(values, scale)
+        if info.scales:
+            limits = np.iinfo(dtype)
+            values = np.clip(np.round(values / info.scales[0]) + info.zero_points[0], limits.min, limits.max)
+    return np.ascontiguousarray(values.T, dtype)
 
 
 def source(values: Any, info: TensorInfo, scale: Scale) -> Union[NDArray[Any], Lazy]:

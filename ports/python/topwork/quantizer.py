@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Union
 
 from . import _core
 from ._core import Model
-from .pictures import source
+from .pictures import Scale, source
 from .progress import Progress
 
 _TARGETS = {"dynamic": 0, "fp16": 1, "int8": 2}  # TW_QUANTIZE_*
@@ -23,7 +23,8 @@ class Quantized(NamedTuple):
 
 
 def quantize(model: Union[Model, str, bytes, "os.PathLike[str]"], to: str = "int8", X: Any = None, *, io: str = "float32",
-             percentile: float = 100.0, min_elements: int = 1024, n_threads: int = 0, progress: bool = False) -> Quantized:
+             percentile: float = 100.0, min_elements: int = 1024, n_threads: int = 0, input_scale: Scale = None,
+             progress: bool = False) -> Quantized:
     """A float model with fewer bits, again a standard .tflite.
 
     model : a topwork.Model, a path or the bytes of one.
@@ -36,6 +37,7 @@ def quantize(model: Union[Model, str, bytes, "os.PathLike[str]"], to: str = "int
     percentile : "int8" only: cut off each activation's values beyond this percentile of an example, in (50, 100].
     min_elements : "dynamic" only: weights of fewer elements stay float.
     n_threads : 0: what pays.
+    input_scale : (mean, std) by which pixels of X become inputs; None: as the model's metadata says.
     progress : True for a progress bar (needs tqdm).
 
     Topwork's Session and Trainer take the new model as any other. To judge it, compare their answers on examples that
@@ -58,7 +60,7 @@ def quantize(model: Union[Model, str, bytes, "os.PathLike[str]"], to: str = "int
         parts = X if isinstance(X, tuple) else (X,)
         if len(parts) != len(model.inputs):
             raise ValueError(f"the model has {len(model.inputs)} inputs: X must be a tuple of as many arrays")
-        arrays = [source(part, core.input(i), model.input_scale) for i, part in enumerate(parts)]
+        arrays = [source(part, core.input(i), input_scale or model.input_scale) for i, part in enumerate(parts)]
         if any(len(array) != len(arrays[0]) for array in arrays):
             raise ValueError("the arrays of X hold different numbers of examples")
         with Progress(progress, "ranges") as shown:

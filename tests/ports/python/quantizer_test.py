@@ -53,6 +53,14 @@ def test_litert_gives_the_same_bytes():
         assert np.abs(session.run(picture)[0].astype(int) - expected).max() <= 1  # SOFTMAX may differ by its last bit
 
 
+def test_pixels_by_a_scale_of_the_callers():
+    """Without one they are divided by 255."""
+    pixels = np.arange(4 * 64, dtype=np.uint8).reshape(4, 8, 8, 1)
+    for scale, wanted in ((None, 1 / 255), (([127.5], [127.5]), 2 / 255)):
+        made = topwork.quantize(DIGITS, "int8", pixels, io="int8", input_scale=scale)
+        np.testing.assert_allclose(made.model.inputs[0].scales, [wanted], rtol=1e-5)
+
+
 def test_percentile_cuts_outliers_off():
     x = np.full((5, 8, 8, 1), 0.5, np.float32)
     x[:, 0, 0] = 1000
