@@ -9,6 +9,7 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 import topwork.tflite  # noqa: E402
+from topwork import pictures  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 RECIPES = ROOT / "ports" / "python" / "recipes"
@@ -46,6 +47,9 @@ def test_frigate(tmp_path, more):
     assert into["dtype"] == out["dtype"] == np.uint8
     scale, zero = into["quantization"]
     assert abs(scale - 1 / 127.5) < 1e-6 and zero in (127, 128)
+    model = topwork.Model.open(tmp_path / "model.tflite")  # whose scale of pixels leaves every byte as it is
+    pixels = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    np.testing.assert_array_equal(pictures.scaled(pixels, model.inputs[0], model.input_scale), pixels)
     right = []
     for path in sorted((ZOO / "data/faces/test").glob("*/*.png"))[::3]:
         pixels = np.asarray(Image.open(path).convert("RGB").resize((224, 224)))
