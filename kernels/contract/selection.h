@@ -68,6 +68,23 @@ constexpr bool kTrainsLastAlone = false;
 constexpr char kBuiltForLast[] =
     "this library was built to train the last layer alone; build it with TOPWORK_TRAIN=ON";
 
+// TOPWORK_TRAIN=PLAIN: one class an example, mini-batches as they come, no penalties but weight_decay. Options of more
+// are always 0 then (the C API refuses others), and the compiler knows.
+#ifdef TW_TRAIN_PLAIN
+constexpr bool kTrainsPlainly = true;
+template <typename T>
+struct Extra {
+  constexpr Extra(T = T()) {}  // NOLINT: implicit by design
+  constexpr operator T() const { return T(); }
+};
+#else
+constexpr bool kTrainsPlainly = false;
+template <typename T>
+using Extra = T;
+#endif
+constexpr char kBuiltPlainly[] =
+    "this library was built with TOPWORK_TRAIN=PLAIN; build it with LAST or ON";
+
 struct SelectedOp {
   OpCode code;
   const char* custom_name;  // of kCustom

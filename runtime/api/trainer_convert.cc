@@ -187,6 +187,40 @@ Status CheckAllReserved(const tw_trainer_options& in) {
   return CheckReserved("tw_trainer_options.input_scale", in.input_scale);
 }
 
+// What a build for plain training lacks.
+Status CheckPlain(const tw_trainer_options& in) {
+  const int optimizer = static_cast<int>(in.optimizer.kind);
+  const struct {
+    const char* name;
+    bool is_given;
+  } rows[] = {{"init", in.head.init != TW_HEAD_INIT_ZEROS},
+              {"n_hidden", in.head.n_hidden != 0},
+              {"dropout", in.head.dropout != 0.0f},
+              {"n_projected", in.head.n_projected != 0},
+              {"n_neighbours", in.head.n_neighbours != 0},
+              {"max_rows", in.head.max_rows != 0},
+              {"another loss than softmax", in.loss.kind != TW_LOSS_SOFTMAX},
+              {"label_smoothing", in.loss.label_smoothing != 0.0f},
+              {"class_weights", in.loss.class_weights != nullptr},
+              {"balance_classes", in.loss.balance_classes != TW_BALANCE_NONE},
+              {"focal_gamma", in.loss.focal_gamma != 0.0f},
+              {"mixup_alpha", in.loss.mixup_alpha != 0.0f},
+              {"balance_groups", in.loss.balance_groups != 0},
+              {"another optimizer than sgd, adam and adamw",
+               optimizer > TW_OPTIMIZER_ADAMW && optimizer != TW_OPTIMIZER_AUTO},
+              {"nesterov", in.optimizer.nesterov != 0},
+              {"l1", in.optimizer.l1 != 0.0f},
+              {"clip_norm", in.optimizer.clip_norm != 0.0f},
+              {"patience", in.stopping.patience != 0},
+              {"augmentation", in.augmentation.n_variants != 0},
+              {"float16 features", in.features.type != TW_FEATURE_FLOAT32},
+              {"replay_capacity", in.replay_capacity != 0}};
+  for (const auto& row : rows) {
+    if (row.is_given) return Unsupported("{}: {}", row.name, kBuiltPlainly);
+  }
+  return Status::Ok();
+}
+
 void ConvertHead(const tw_trainer_options& in, TrainerOptions* out) {
   out->n_classes = static_cast<int>(in.n_classes);
   for (int64_t i = 0; in.class_names != nullptr && i < in.n_classes; ++i) {
@@ -209,7 +243,7 @@ void ConvertLoss(const tw_trainer_options& in, TrainerOptions* out) {
   out->loss.loss = static_cast<Loss>(loss.kind);
   out->loss.label_smoothing = loss.label_smoothing;
   out->loss.huber_delta = loss.huber_delta;
-  if (loss.class_weights != nullptr) {
+  if (!kTrainsPlainly && loss.class_weights != nullptr) {
     out->loss.class_weights.assign(loss.class_weights, loss.class_weights + in.n_classes);
   }
   out->balance_classes = static_cast<Balance>(loss.balance_classes);
@@ -284,7 +318,7 @@ Status ConvertDevices(const tw_trainer_options& in, TrainerOptions* out) {
 tw_trainer_options DefaultTrainerOptions() {
   const TrainerOptions defaults;
   tw_trainer_options options = {};
-  options.head.init = static_cast<tw_head_init>(defaults.init);
+  options.head.init = static_cast<tw_head_init>(HeadInit{defaults.init});
   options.head.n_layers = defaults.n_layers;
   options.loss.huber_delta = defaults.loss.huber_delta;
   options.optimizer.kind = static_cast<tw_optimizer>(defaults.optimizer);
@@ -309,6 +343,7 @@ Status ConvertTrainerOptions(const tw_trainer_options& in, const Allocator* allo
   TW_RETURN_IF_ERROR(CheckAllReserved(in));
   TW_RETURN_IF_ERROR(ConvertDevices(in, out));
   TW_RETURN_IF_ERROR(CheckEnums(in));
+  if (kTrainsPlainly) TW_RETURN_IF_ERROR(CheckPlain(in));
   ConvertHead(in, out);
   ConvertLoss(in, out);
   ConvertFit(in, out);
@@ -341,6 +376,9 @@ Status ReadCommon(const tw_examples* c_examples, tw_examples* in, GivenExamples*
   }
   out->examples.count = in->n_examples;
   out->are_negatives = in->are_negatives != 0;
+  if (kTrainsPlainly && (in->groups != nullptr || in->group != nullptr)) {
+    return Unsupported("groups of examples: {}", kBuiltPlainly);
+  }
   TW_RETURN_IF_ERROR(ReadIds(*in, &out->ids));
   if (in->progress == nullptr) return Status::Ok();
   const auto progress = in->progress;
@@ -370,8 +408,8 @@ Result<GivenExamples> ReadExamples(const Trainer& trainer, const tw_examples* c_
   } else {
     ConvertReader(in, out);
   }
-  ConvertGroups(in, out);
-  if (in.key != nullptr) {
+  if (!kTrainsPlainly) ConvertGroups(in, out);
+  if (!kTrainsLastAlone && in.key != nullptr) {  // of use to cache_path alone
     ConvertKey(in, out);
   } else {
     out->target = nullptr;

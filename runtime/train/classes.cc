@@ -216,6 +216,7 @@ Status Classes::Set(const std::vector<std::string>& names, const std::vector<int
 }
 
 Status Classes::Apply(const std::vector<Change>& classes) {
+  if (kTrainsPlainly) return Unsupported("a change of classes: {}", kBuiltPlainly);
   TW_RETURN_IF_ERROR(CheckChange());
   const int n_new = static_cast<int>(classes.size());
   const int n_least = UsesLabels(context_.options->loss.loss) ? 2 : 1;

@@ -87,7 +87,7 @@ std::vector<uint8_t> HeadExchange::Encode() const {
   data.dim = head.dim;
   data.n_classes = context_.n_classes();
   data.class_names = context_.options->class_names;
-  data.loss = static_cast<int>(context_.options->loss.loss);
+  data.loss = static_cast<int>(Loss{context_.options->loss.loss});
   data.temperature = static_cast<float>(state.temperature);
   for (const ParameterInfo& info : state.layout()) {
     const Span<const float> part = state.Part(info);

@@ -27,13 +27,13 @@ bool Within(float value, float low, float high) { return value >= low && value <
 
 // Solved for the last layer, without a gradient.
 bool IsClosed(Optimizer optimizer) {
-  return optimizer == Optimizer::kRidge || optimizer == Optimizer::kImprint ||
-         optimizer == Optimizer::kKnn;
+  return !kTrainsPlainly && (optimizer == Optimizer::kRidge || optimizer == Optimizer::kImprint ||
+                             optimizer == Optimizer::kKnn);
 }
 
 Status CheckLoss(const TrainerOptions& o) {
   const LossOptions& loss = o.loss;
-  const int kind = static_cast<int>(loss.loss);
+  const int kind = static_cast<int>(Loss{loss.loss});
   if (kind < 0 || kind > static_cast<int>(Loss::kHuber)) {
     return OutOfRange("loss", kind, "0 (softmax) to 3 (huber)");
   }
@@ -78,7 +78,7 @@ Status CheckSampling(const TrainerOptions& o) {
   if (alpha != 0.0f && !(alpha >= 0.05f && alpha <= 2.0f)) {
     return OutOfRange("mixup_alpha", alpha, "0 or in [0.05, 2]");
   }
-  const int balance = static_cast<int>(o.balance_classes);
+  const int balance = static_cast<int>(Balance{o.balance_classes});
   if (balance < 0 || balance > static_cast<int>(Balance::kSmote)) {
     return OutOfRange("balance_classes", balance, "0 (none) to 3 (smote)");
   }
@@ -153,7 +153,8 @@ Status CheckNeighbours(const TrainerOptions& o) {
     return InvalidArgument("knn stores examples and starts from nothing; init is not zeros");
   }
   if (o.n_projected > 0) {
-    return InvalidArgument("knn compares features as they are; n_projected is {}", o.n_projected);
+    return InvalidArgument("knn compares features as they are; n_projected is {}",
+                           int{o.n_projected});
   }
   return Status::Ok();
 }
@@ -169,21 +170,22 @@ Status CheckCombination(const TrainerOptions& o) {
     return InvalidArgument(
         "{} solves the last layer alone; n_hidden is {}, a projection could be "
         "used instead",
-        OptimizerName(o.optimizer), o.n_hidden);
+        OptimizerName(o.optimizer), int{o.n_hidden});
   }
-  if (o.optimizer == Optimizer::kRidge &&
+  if (closed && o.optimizer == Optimizer::kRidge &&
       (o.loss.loss == Loss::kSigmoidCrossEntropy || o.loss.loss == Loss::kHuber)) {
     return InvalidArgument("ridge minimises squared errors; the loss is '{}'",
                            LossName(o.loss.loss));
   }
-  const bool imprints = o.optimizer == Optimizer::kImprint || o.init == HeadInit::kImprint;
+  const bool imprints =
+      (closed && o.optimizer == Optimizer::kImprint) || o.init == HeadInit::kImprint;
   if (imprints && !UsesLabels(o.loss.loss)) {
     return InvalidArgument("imprinting needs one class an example; the loss is '{}'",
                            LossName(o.loss.loss));
   }
   if (o.n_projected > 0 && (o.n_hidden > 0 || o.n_layers > 1)) {
     return InvalidArgument("n_projected is for a last layer alone; n_hidden is {}, n_layers {}",
-                           o.n_hidden, o.n_layers);
+                           int{o.n_hidden}, o.n_layers);
   }
   if (o.n_hidden + o.n_projected > 0 && o.init == HeadInit::kShipped) {
     return InvalidArgument("the shipped head does not fit behind a layer that is added");
@@ -238,9 +240,9 @@ Status CheckFeatures(const TrainerOptions& o) {
   if (!changes && a.n_variants > 0) {
     return InvalidArgument(
         "{} variants of an example would all be equal: choose flip, crop, brightness or noise",
-        a.n_variants);
+        int{a.n_variants});
   }
-  const int type = static_cast<int>(o.feature_type);
+  const int type = static_cast<int>(FeatureType{o.feature_type});
   if (type < 0 || type > static_cast<int>(FeatureType::kFloat16)) {
     return OutOfRange("feature_type", type, "0 (float32) or 1 (float16)");
   }
@@ -316,7 +318,7 @@ Optimizer ResolveOptimizer(const TrainerOptions& o) {
 Status CheckOptions(const TrainerOptions& given) {
   TrainerOptions o = given;
   o.optimizer = ResolveOptimizer(given);
-  const int init = static_cast<int>(o.init);
+  const int init = static_cast<int>(HeadInit{o.init});
   if (init < 0 || init > static_cast<int>(HeadInit::kImprint)) {
     return OutOfRange("init", init, "0 (zeros), 1 (shipped) or 2 (imprint)");
   }
@@ -329,7 +331,7 @@ Status CheckOptions(const TrainerOptions& given) {
   TW_RETURN_IF_ERROR(CheckSampling(o));
   TW_RETURN_IF_ERROR(CheckFeatures(o));
   TW_RETURN_IF_ERROR(CheckCombination(o));
-  TW_RETURN_IF_ERROR(CheckNeighbours(o));
+  if (!kTrainsPlainly) TW_RETURN_IF_ERROR(CheckNeighbours(o));
   return kTrainsLastAlone ? CheckLeftOut(o) : Status::Ok();
 }
 
@@ -355,7 +357,7 @@ std::vector<std::string> RunLines(const TrainerOptions& o, int output, bool appe
   number("label_smoothing", static_cast<double>(o.loss.label_smoothing));
   number("huber_delta", static_cast<double>(o.loss.huber_delta));
   for (float weight : o.loss.class_weights) number("class_weight", static_cast<double>(weight));
-  number("balance_classes", static_cast<int>(o.balance_classes));
+  number("balance_classes", static_cast<int>(Balance{o.balance_classes}));
   if (o.loss.focal_gamma > 0.0f) {
     number("focal_gamma", static_cast<double>(o.loss.focal_gamma));
   }

@@ -35,9 +35,13 @@ enum class Optimizer : int {
 };
 
 // True for those that take mini-batch steps with a learning rate.
-inline bool IsFirstOrder(Optimizer optimizer) { return optimizer <= Optimizer::kAdamW; }
+inline bool IsFirstOrder(Optimizer optimizer) {
+  return kTrainsPlainly || optimizer <= Optimizer::kAdamW;
+}
 // True for those whose head is fitted anew whenever examples have changed.
-inline bool FollowsExamples(Optimizer optimizer) { return optimizer >= Optimizer::kAuto; }
+inline bool FollowsExamples(Optimizer optimizer) {
+  return !kTrainsPlainly && optimizer >= Optimizer::kAuto;
+}
 
 constexpr int kMostKnn = 64;
 
@@ -51,8 +55,8 @@ enum class HeadInit : int {
 // Seeded variations of every example, computed once and cached; the first two dimensions of an
 // image after the batch are its rows and columns. Needs a model of one input of rank 4 (NHWC).
 struct Augmentation {
-  int n_variants = 0;       // cached per example, beside the example itself; 0: off
-  bool flip = false;        // left to right, every second variant by chance
+  Extra<int> n_variants = 0;  // cached per example, beside the example itself; 0: off
+  bool flip = false;          // left to right, every second variant by chance
   float crop = 0.0f;        // up to this share of either side is cut off and scaled back, [0, 0.9]
   float brightness = 0.0f;  // up to ± this share of the input's range is added, [0, 1]
   float noise = 0.0f;       // standard deviation of Gaussian noise, as a share of the range, [0, 1]
@@ -85,40 +89,40 @@ struct TrainerOptions {
   int n_classes = 0;
   // Written into the exported model as its labels; empty, or n_classes names.
   std::vector<std::string> class_names;
-  HeadInit init = HeadInit::kZeros;
+  Extra<HeadInit> init = HeadInit::kZeros;
 
   LossOptions loss;
-  Balance balance_classes = Balance::kNone;  // softmax
+  Extra<Balance> balance_classes = Balance::kNone;  // softmax
   // Mixup of cached rows (Zhang et al. 2018): each mini-batch step takes λ·x + (1 − λ)·x' and both
   // targets, λ from Beta(mixup_alpha, mixup_alpha) and x' another row of the batch. 0: off; in
   // [0.05, 2]. Mini-batch optimizers only.
-  float mixup_alpha = 0.0f;
+  Extra<float> mixup_alpha = 0.0f;
   // Examples weigh n / (cells · n_cell), a cell being the examples of one class and group: every group
   // of every class counts the same, which raises the accuracy of the worst one (last-layer
   // re-weighting: Kirichenko, Izmailov, Wilson, "Last layer re-training is sufficient for robustness to
   // spurious correlations", 2023).
-  bool balance_groups = false;
+  Extra<bool> balance_groups = false;
 
   Optimizer optimizer = Optimizer::kAuto;
   // 0: chosen from the training features x when training begins, so that a step changes a score by
   // at most about that much: Adam 2.5 / (1 + mean Σ|x|), SGD 4·(1 − momentum) / (1 + mean Σx²).
   float learning_rate = 0.0f;
-  float momentum = 0.0f;  // SGD, in [0, 1)
-  bool nesterov = false;  // SGD with momentum
-  float beta1 = 0.9f;     // Adam, in [0, 1)
+  float momentum = 0.0f;         // SGD, in [0, 1)
+  Extra<bool> nesterov = false;  // SGD with momentum
+  float beta1 = 0.9f;            // Adam, in [0, 1)
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
   // L2 penalty ½·weight_decay·|w|² on the weights, never on the bias; its gradient is added to the
   // loss's. learning_rate × weight_decay ≤ 1.
   // Ridge: 0 means 1 % of the features' mean square.
   float weight_decay = 0.0f;
-  float l1 = 0.0f;           // L1 penalty l1·|w| on the weights, through its gradient
-  float clip_norm = 0.0f;    // largest L2 norm of a step's gradient; 0: not clipped
-  ScheduleOptions schedule;  // of the learning rate, first-order optimizers only
+  Extra<float> l1 = 0.0f;         // L1 penalty l1·|w| on the weights, through its gradient
+  Extra<float> clip_norm = 0.0f;  // largest L2 norm of a step's gradient; 0: not clipped
+  ScheduleOptions schedule;       // of the learning rate, first-order optimizers only
 
   // Early stopping: training ends when the validation loss (the training loss without validation
   // examples) has not fallen by more than min_improvement for `patience` epochs. 0: off.
-  int patience = 0;
+  Extra<int> patience = 0;
   float min_improvement = 0.0f;
   // The parameters of the best epoch by that loss are restored when training ends; needs patience.
   bool restore_best = true;
@@ -143,14 +147,14 @@ struct TrainerOptions {
   // A dense layer of this many units with ReLU is put between the feature and the last layer, and
   // trained with it; 0: none. Its first weights are drawn from the seed (DrawWeights). An export
   // writes both in float32.
-  int n_hidden = 0;
+  Extra<int> n_hidden = 0;
   // Share of the hidden layer's outputs that every mini-batch step leaves out, in [0, 1). Solvers
   // of the whole set leave out none.
-  float dropout = 0.0f;
+  Extra<float> dropout = 0.0f;
   // A random projection of the feature to this many numbers with ReLU takes its place; 0: none.
   // Its weights are those of a hidden layer before training, and stay (RanPAC, McDonnell et al.
   // 2023).
-  int n_projected = 0;
+  Extra<int> n_projected = 0;
   // kKnn: how many of a class's examples, those nearest, an example is compared with, in [1, 64]; and
   // how many are stored in all.
   int n_neighbours = 1;
@@ -176,11 +180,11 @@ struct TrainerOptions {
   // What the caller did to make inputs from examples ("mean 127.5 std 127.5"): part of the file's
   // key.
   std::string preprocessing;
-  FeatureType feature_type = FeatureType::kFloat32;
+  Extra<FeatureType> feature_type = FeatureType::kFloat32;
   Augmentation augmentation;
   // Online use: at most this many examples are kept, as a class-balanced reservoir. 0: all are
   // kept. Either way examples may be added at any time, and take part from the next epoch on.
-  int64_t replay_capacity = 0;
+  Extra<int64_t> replay_capacity = 0;
   // Of the backbone's session and, with n_layers > 1, of TailNetwork's activations; 0: no limit.
   size_t memory_limit_bytes = 0;
   // Where the last layer takes its steps. "auto" is the device that FindAutoDevice finds if the

@@ -3,10 +3,11 @@
   python3 tests/peers/sizes.py [--rows FILE] [--keep FOLDER] [--only WORD] [--limited]
 
 The compiler is clang++ 15 with -Oz, which sees the whole library at once (-flto); lld merges functions that are the same
-(--icf=all), shares repeated instructions in several rounds, and packs relocations, which glibc 2.36 and newer read. Most
-rows have a limit (--limited: those alone); exit code 1: a row is above its limit; 77: a tool is missing. Needs the
-packages g++-aarch64-linux-gnu, clang-15 and lld-15 (`toolchains/install-deps.sh long`). Builds go to build/sizes (or
-FOLDER) and stay there, so that the next call compiles what changed.
+(--icf=all), inlines what is smaller inline alone, saves registers by shared helpers, shares repeated instructions in
+several rounds, and packs relocations, which glibc 2.36 and newer read. Most rows have a limit (--limited: those alone);
+exit code 1: a row is above its limit; 77: a tool is missing. Needs the packages g++-aarch64-linux-gnu, clang-15 and
+lld-15 (`toolchains/install-deps.sh long`). Builds go to build/sizes (or FOLDER) and stay there, so that the next call
+compiles what changed.
 """
 import argparse
 import json
@@ -19,11 +20,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LLD = os.environ.get("LLD", "/usr/lib/llvm-15/bin/ld.lld")
 FLAGS = "-DNDEBUG -flto -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer"
-LINKER = "-Wl,--icf=all,-O2,-mllvm,-machine-outliner-reruns=4,-z,pack-relative-relocs,--hash-style=gnu"
+LINKER = ("-Wl,--icf=all,-O2,-mllvm,-machine-outliner-reruns=4,-mllvm,-homogeneous-prolog-epilog,"
+          "-mllvm,-inline-threshold=-20,-mllvm,-enable-merge-functions,-z,pack-relative-relocs,--hash-style=gnu")
 BARE = ["-DTOPWORK_LEARN=OFF", "-DTOPWORK_QUANTIZER=OFF", "-DTOPWORK_DESCRIBE=OFF", "-DTOPWORK_SPARSE=OFF"]
 CPU = ["-DTOPWORK_OPENCL=OFF"]
 RUN = ["-DTOPWORK_TRAIN=OFF"]
 LAST = ["-DTOPWORK_TRAIN=LAST"]
+PLAIN = ["-DTOPWORK_TRAIN=PLAIN"]
 ONE_SET = ["-DTOPWORK_ONLY_ISAS=baseline"]
 LEAST = ["-DTOPWORK_JUDGE=OFF", "-DTOPWORK_CHECKPOINTS=OFF", "-DTOPWORK_CUSTOM_OPS=OFF", "-DTOPWORK_SHORT_LOOPS=ON",
          "-DTOPWORK_METADATA=OFF"]
@@ -50,6 +53,12 @@ ROWS = [
      [*BARE, *LAST, *ONE_SET, *LEAST, "SELECTION", CALLS], 660),
     (f"{LITE0}, the least, with the functions that two examples call: inference and training of the last layer, CPU",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "SELECTION", CALLS], 430),
+    (f"{LITE0}, the least, with the functions that two examples call: inference and plain training, OpenCL",
+     [*BARE, *PLAIN, *ONE_SET, *LEAST, "SELECTION", CALLS], 0),
+    (f"{LITE0}, the least, with the functions that two examples call: inference and plain training, CPU",
+     [*BARE, *CPU, *PLAIN, *ONE_SET, *LEAST, "SELECTION", CALLS], 0),
+    (f"{LITE0}, the least, with these functions, errors without sentences: inference and plain training, CPU",
+     [*BARE, *CPU, *PLAIN, *ONE_SET, *LEAST, *NO_TEXT, "SELECTION", CALLS], 0),
     (f"{LITE0}, the least: the same without writing of trained models",
      [*BARE, *CPU, *LAST, *ONE_SET, *LEAST, "-DTOPWORK_EXPORT=OFF", "SELECTION"], 0),
     (f"{LITE0}, the least: inference, CPU", [*BARE, *CPU, *RUN, *ONE_SET, *LEAST, "SELECTION"], 305),

@@ -24,8 +24,8 @@ namespace topwork {
 
 struct FeatureCacheOptions {
   int64_t dim = 0;
-  int n_variants = 0;
-  FeatureType type = FeatureType::kFloat32;
+  Extra<int> n_variants = 0;
+  Extra<FeatureType> type = FeatureType::kFloat32;
   int64_t n_outputs = 0;                 // floats in a target; 0: targets are labels
   size_t limit_bytes = 0;                // of rows in memory; 0: no limit
   const Allocator* allocator = nullptr;  // null: default
@@ -48,7 +48,7 @@ class FeatureCache {
   FeatureType type() const { return options_.type; }
   int n_variants() const { return options_.n_variants; }
   int64_t size() const { return static_cast<int64_t>(entries_.size()); }
-  bool uses_labels() const { return options_.n_outputs == 0; }
+  bool uses_labels() const { return kTrainsPlainly || options_.n_outputs == 0; }
   int64_t n_outputs() const { return options_.n_outputs; }
   // Null when there is none.
   FeatureFile* file() const { return kTrainsLastAlone ? nullptr : options_.file.get(); }
@@ -77,9 +77,11 @@ class FeatureCache {
   }
   const float* values(int64_t i) const { return values_.data() + i * options_.n_outputs; }
   // ExampleTarget::group of example i.
-  int32_t group(int64_t i) const { return groups_.empty() ? -1 : groups_[static_cast<size_t>(i)]; }
+  int32_t group(int64_t i) const { return groups().empty() ? -1 : groups_[static_cast<size_t>(i)]; }
   // Of all examples; empty where none has a group.
-  Span<const int32_t> groups() const { return groups_; }
+  Span<const int32_t> groups() const {
+    return kTrainsPlainly ? Span<const int32_t>() : Span<const int32_t>(groups_);
+  }
   // Different groups; examples without one are not counted.
   int64_t n_groups() const;
   const ExampleId& id(int64_t i) const { return ids_[static_cast<size_t>(i)]; }

@@ -11,7 +11,7 @@ namespace topwork {
 namespace {
 
 double ClassWeight(const LossOptions& options, int64_t c) {
-  return options.class_weights.empty()
+  return kTrainsPlainly || options.class_weights.empty()
              ? 1.0
              : static_cast<double>(options.class_weights[static_cast<size_t>(c)]);
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "runtime/base/span.h"
 
 namespace topwork {
@@ -34,16 +35,16 @@ inline bool IsRegression(Loss loss) {
 }
 
 struct LossOptions {
-  Loss loss = Loss::kSoftmaxCrossEntropy;
-  float label_smoothing = 0.0f;  // s, in [0, 1); softmax, and sigmoid (t ← t·(1 − s) + s/2)
-  float huber_delta = 1.0f;      // > 0
+  Extra<Loss> loss = Loss::kSoftmaxCrossEntropy;
+  Extra<float> label_smoothing = 0.0f;  // s, in [0, 1); softmax, and sigmoid (t ← t·(1 − s) + s/2)
+  float huber_delta = 1.0f;             // > 0
   // Empty, or one positive number per output: softmax weighs an example by its class (with
   // smoothing every term of Σ_c by its own), sigmoid its positive targets (pos_weight), regression
   // the output's squared or Huber error.
   std::vector<float> class_weights;
   // Focal loss (Lin et al. 2017): an example (softmax) or output (sigmoid) that is right with
   // probability p counts (1 − p)^focal_gamma times. 0: off; in [0, 10], without label_smoothing.
-  float focal_gamma = 0.0f;
+  Extra<float> focal_gamma = 0.0f;
 };
 
 // The targets of n rows: labels where UsesLabels, otherwise values.

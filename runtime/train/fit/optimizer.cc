@@ -69,7 +69,7 @@ void OptimizerState::UpdateBlock(const Rates& rates, const Block& block, const f
   const int64_t n = block.end - block.begin;
   float* moment1 = moment1_.size() > 0 ? moment1_.as<float>() + block.begin : nullptr;
   const float decay = block.decays ? options_.weight_decay : 0.0f;
-  const float l1 = block.decays ? options_.l1 : 0.0f;
+  const float l1 = block.decays ? float{options_.l1} : 0.0f;
   if (options_.optimizer == Optimizer::kSgd) {
     const SgdStep step = {rates.learning_rate, options_.momentum, options_.nesterov, decay, l1};
     kernels_->sgd(step, n, gradient + block.begin, moment1, parameters + block.begin);

@@ -26,7 +26,7 @@ Status TrainingLoop::EnsureReady() {
   }
   std::vector<uint8_t>& fresh = context_.state->fresh_classes;
   if (optimizer == Optimizer::kKnn) fresh.assign(fresh.size(), false);  // examples stand for them
-  return imprinter_.ImprintFresh();
+  return kTrainsPlainly ? Status::Ok() : imprinter_.ImprintFresh();
 }
 
 Status TrainingLoop::Step(double* out_loss, bool* out_epoch_done) {

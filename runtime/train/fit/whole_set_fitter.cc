@@ -173,6 +173,7 @@ Status WholeSetFitter::SolveHead() {
 }
 
 Status WholeSetFitter::Advance(int64_t, double, double* out_loss) {
+  if (kTrainsPlainly) return Unsupported("{}", kBuiltPlainly);
   TrainingState& state = *context_.state;
   const Optimizer optimizer = context_.options->optimizer;
   if (!kTrainsLastAlone && optimizer == Optimizer::kLbfgs) {

@@ -20,7 +20,7 @@ AddedLayer AddedBy(const TrainerOptions& options) {
   AddedLayer added;
   added.trained = options.n_hidden > 0;
   added.n_units = added.trained ? options.n_hidden : options.n_projected;
-  added.dropout = added.trained ? options.dropout : 0.0f;
+  added.dropout = added.trained ? float{options.dropout} : 0.0f;
   added.seed = options.seed;
   return added;
 }
