@@ -11,7 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What is asked for, and what the refusal says.
 REFUSED = [
     (["-DTOPWORK_ONLY_ISAS=baseline;avx3"], ["no set 'avx3'", "There are: baseline"]),
-    (["-DTOPWORK_METADATA=OFF"], ["TOPWORK_LEARN packs files into models", "turn it off, too, or TOPWORK_METADATA on"]),
+    (["-DTOPWORK_TRAIN=PLAIN"], ["TOPWORK_TRAIN=PLAIN: turn TOPWORK_TESTS, _CHECKPOINTS, _LEARN and _QUANTIZER off"]),
+    (["-DTOPWORK_TRAIN=ON", "-DTOPWORK_METADATA=OFF"], ["TOPWORK_LEARN packs files into models", "turn it off, too, or TOPWORK_METADATA on"]),
 ]
 
 
