@@ -45,11 +45,12 @@ target_compile_options(topwork_options INTERFACE
 # with pages of 16 KB can map the file (linkers for ARM do that, and 64 KB, by themselves).
 target_link_options(topwork_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  # The smallest build has one copy of functions that are the same, or at least no gaps between its segments.
+  # The smallest build has one copy of functions that are the same and of strings that end others (-O2), or at
+  # least no gaps between its segments.
   check_linker_flag(CXX "-fuse-ld=gold;-Wl,--icf=safe" TOPWORK_HAS_GOLD)
   set(_smallest "-Wl,-z,noseparate-code")
   if(TOPWORK_HAS_GOLD)
-    set(_smallest "-fuse-ld=gold;-Wl,--icf=safe")
+    set(_smallest "-fuse-ld=gold;-Wl,--icf=safe,-O2")
   endif()
   target_link_options(topwork_options INTERFACE
     -Wl,-z,max-page-size=16384 "$<$<CONFIG:MinSizeRel>:${_smallest}>")

@@ -50,4 +50,6 @@ void Buffer::Reset() {
   size_ = 0;
 }
 
+Status CheckRoom(size_t bytes, const char* what) { return Buffer::Allocate(bytes, what).status(); }
+
 }  // namespace topwork

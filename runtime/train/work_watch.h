@@ -24,7 +24,7 @@ class WorkWatch {
   // this says OUT_OF_MEMORY first. `what` names the work.
   Status Expect(size_t bytes, const char* what) {
     NoteBytes(bytes);
-    return Buffer::Allocate(bytes, what).status();
+    return CheckRoom(bytes, what);
   }
 
  private:

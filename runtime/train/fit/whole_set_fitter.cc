@@ -91,8 +91,7 @@ Status WholeSetFitter::IterateLbfgs(double* out_loss) {
   TrainingState& state = *context_.state;
   const Span<float> parameters = state.network->parameters();
   if (state.lbfgs == nullptr) {
-    TW_RETURN_IF_ERROR(
-        Buffer::Allocate(kSolverCopies * parameters.size() * sizeof(float), "L-BFGS").status());
+    TW_RETURN_IF_ERROR(CheckRoom(kSolverCopies * parameters.size() * sizeof(float), "L-BFGS"));
     state.lbfgs.reset(new Lbfgs(LbfgsOptions(), {parameters.begin(), parameters.end()}));
   }
   const Objective objective = [&](Span<const float> x, double* out_value,
@@ -161,7 +160,7 @@ Status WholeSetFitter::SolveHead() {
   const size_t solver = RidgeBytes(static_cast<int64_t>(n), dim, n_classes);
   const size_t unknowns = std::min(n, static_cast<size_t>(dim));
   const size_t blocks = std::min(kBlockBytes, unknowns * (unknowns + n_outputs) * sizeof(double));
-  TW_RETURN_IF_ERROR(Buffer::Allocate(solver + blocks, "ridge regression").status());
+  TW_RETURN_IF_ERROR(CheckRoom(solver + blocks, "ridge regression"));
   context_.watch->NoteBytes(
       solver +
       (rows.scratch.size() + projected.size() + onehot.size() + parameters.size()) * sizeof(float));
@@ -180,7 +179,7 @@ Status WholeSetFitter::Advance(int64_t, double, double* out_loss) {
     TW_RETURN_IF_ERROR(IterateLbfgs(out_loss));
   } else {
     const Span<const float> now = state.parameters();
-    TW_RETURN_IF_ERROR(Buffer::Allocate(now.size() * sizeof(float), "the old weights").status());
+    TW_RETURN_IF_ERROR(CheckRoom(now.size() * sizeof(float), "the old weights"));
     const std::vector<float> before(now.begin(), now.end());
     const Status status = optimizer == Optimizer::kKnn ? FitIdentity(context_, &note_)
                           : !kTrainsLastAlone && optimizer == Optimizer::kRidge
