@@ -20,6 +20,7 @@ class [[nodiscard]] Status {
   // Takes over the result of a C function, with tw_last_error() of this thread.
   explicit Status(tw_status code)
       : code_(code), message_(code == TW_STATUS_OK ? "" : tw_last_error()) {}
+  Status(tw_status code, std::string message) : code_(code), message_(std::move(message)) {}
 
   bool ok() const { return code_ == TW_STATUS_OK; }
   explicit operator bool() const { return ok(); }
@@ -109,6 +110,19 @@ struct Tensor : tw_tensor_info {
 };
 
 namespace internal {
+
+// Whether elements of type T can be meant for a tensor: of its own type, or bytes and halves as they lie.
+template <typename T>
+constexpr bool CanHold(tw_dtype dtype) {
+  return dtype == DTypeOf<T>() || DTypeOf<T>() == TW_DTYPE_VARIANT || sizeof(T) == 1 ||
+         std::is_same_v<T, uint16_t>;
+}
+
+inline Status WrongType(const Tensor& tensor, tw_dtype given) {
+  return Status(TW_STATUS_INVALID_ARGUMENT, std::string("'") + tensor.name + "' is " +
+                                                tw_dtype_name(tensor.dtype) + ", the vector " +
+                                                tw_dtype_name(given));
+}
 
 // Borrowed from the texts.
 inline std::vector<const char*> Pointers(const std::vector<std::string>& texts) {

@@ -91,8 +91,12 @@ class Session {
   Status WriteInput(size_t index, const void* data, size_t data_bytes) {
     return Status(tw_session_write_input(get(), index, data, data_bytes));
   }
+  // T must be the input's type. Bytes (int8_t, uint8_t) and halves (uint16_t) are taken as they lie.
   template <typename T>
   Status WriteInput(size_t index, const std::vector<T>& values) {
+    const Result<Tensor> tensor = Input(index);
+    if (!tensor.ok()) return tensor.status();
+    if (!internal::CanHold<T>(tensor->dtype)) return internal::WrongType(*tensor, DTypeOf<T>());
     return WriteInput(index, values.data(), values.size() * sizeof(T));
   }
   // The output's values; T must be its type, as in Tensor::as.
@@ -100,7 +104,8 @@ class Session {
   Result<std::vector<T>> ReadOutput(size_t index) const {
     Result<Tensor> tensor = Output(index);
     if (!tensor.ok()) return tensor.status();
-    std::vector<T> values(tensor->dtype == DTypeOf<T>() ? tensor->size<T>() : 0);
+    if (tensor->dtype != DTypeOf<T>()) return internal::WrongType(*tensor, DTypeOf<T>());
+    std::vector<T> values(tensor->size<T>());
     const Status status(
         tw_session_read_output(get(), index, values.data(), values.size() * sizeof(T)));
     if (!status.ok()) return status;

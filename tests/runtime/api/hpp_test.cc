@@ -79,7 +79,12 @@ TEST_CASE("C++: a session runs, resizes, binds and profiles", "[api]") {
   REQUIRE(session.WriteInput(0, std::vector<float>{1, 2, 3, 4}).ok());
   REQUIRE(session.Run().ok());
   CHECK(*session.ReadOutput<float>(0) == std::vector<float>{3, 6, 9, 12});
-  CHECK(!session.ReadOutput<int32_t>(0).ok());
+  CHECK(session.ReadOutput<int32_t>(0).status().message().find("is float32, the vector int32") !=
+        std::string::npos);
+  CHECK(session.WriteInput(0, std::vector<int32_t>{1, 2, 3, 4}).message() ==
+        "'x' is float32, the vector int32");
+  CHECK(session.WriteInput(0, std::vector<uint8_t>(16)).ok());  // as they lie
+  CHECK(session.WriteInput(0, std::vector<uint16_t>(8)).ok());
   CHECK(session.WriteInput(0, std::vector<float>{1}).code() == TW_STATUS_INVALID_ARGUMENT);
 
   const tw::Tensor x = *session.Input(0);
