@@ -170,21 +170,22 @@ Status WeightWriter::Write(const Op& op, float input_scale) {
 // their channels first.
 void WeightWriter::CorrectBias(const Op& op, const HeadFormat& format,
                                const std::vector<float>& weights, std::vector<float>* bias) const {
-  const size_t x = static_cast<size_t>(InputOf(op, op.def->weighted.data));
-  const int w = InputOf(op, op.def->weighted.weights);
+  const WeightedInputs& inputs = op.def->weighted;
+  const size_t x = static_cast<size_t>(InputOf(op, inputs.data));
+  const int w = InputOf(op, inputs.weights);
   // Layers that share weights read other means; of a filter that moves over the results
-  // (TRANSPOSE_CONV) each result meets another part.
-  if (x >= means_.size() || means_[x].empty() || op.code == OpCode::kTransposeConv ||
-      tables_.CountUses(w) > 1) {
+  // (TRANSPOSE_CONV, whose data are not its first input) each result meets another part.
+  if (x >= means_.size() || means_[x].empty() || inputs.data != 0 || tables_.CountUses(w) > 1) {
     return;
   }
   const std::vector<float>& means = means_[x];
   const size_t n = bias->size(), dim = weights.size() / n;
   const Shape& shape = graph_.values[static_cast<size_t>(w)].shape;
-  // A channel reads `period` channels of the input, over and over.
-  const size_t period = op.code == OpCode::kFullyConnected    ? means.size()
-                        : op.code == OpCode::kDepthwiseConv2d ? 1
-                                                              : static_cast<size_t>(shape[3]);
+  // A channel reads `period` channels of the input, over and over: a depthwise one, whose channels lie
+  // last, a single one, a dense layer's all.
+  const size_t period = inputs.axis != 0    ? 1
+                        : shape.rank() == 2 ? means.size()
+                                            : static_cast<size_t>(shape.back());
   if (period == 0 || means.size() % period != 0 || dim % period != 0) return;
   const size_t groups = means.size() / period;
   if (n % groups != 0) return;
