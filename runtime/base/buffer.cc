@@ -50,6 +50,9 @@ void Buffer::Reset() {
   size_ = 0;
 }
 
-Status CheckRoom(size_t bytes, const char* what) { return Buffer::Allocate(bytes, what).status(); }
+Status CheckRoom(size_t bytes, const char* what) {
+  constexpr size_t kSmallVectors = size_t{1} << 20;
+  return Buffer::Allocate(bytes + kSmallVectors, what).status();
+}
 
 }  // namespace topwork

@@ -77,7 +77,8 @@ inline bool MulOverflow(int64_t a, int64_t b, int64_t* out) {
   return __builtin_mul_overflow(a, b, out);
 }
 
-// OUT_OF_MEMORY where the default allocator does not have so many bytes now.
+// OUT_OF_MEMORY where the default allocator does not have so many bytes now, and 1 MiB for small
+// vectors beside them.
 Status CheckRoom(size_t bytes, const char* what);
 
 }  // namespace topwork

@@ -151,14 +151,15 @@ Status TrainingLoop::FitOnAll(TrainBudget* budget) {
   epochs_on_all_ = state.EpochsFound(*context_.options);
   std::swap(state, *fit);
   bool goes_on = false;
-  const Status status = TakeEpochs(budget, nullptr, &goes_on);
+  Status status = TakeEpochs(budget, nullptr, &goes_on);
   const bool done = has_all_epochs();
   epochs_on_all_ = 0;
   std::swap(state, *fit);
   context_.watch->NoteBytes(fit->bytes());
+  if (status.ok() && done) status = CheckRoom(fit->parameters().size() * sizeof(float), "a copy");
   if (status.ok() && done) {
     state.TakeLastFit(fit->parameters());
-  } else if (status.ok() || status.code() == StatusCode::kCancelled) {
+  } else if (status.ok() || done || status.code() == StatusCode::kCancelled) {
     state.last_fit = std::move(fit);
   }
   return status.ok() ? status : status.WithPrefix("the last fit on all examples: ");

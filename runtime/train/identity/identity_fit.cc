@@ -41,6 +41,7 @@ Result<StoredRows> ChooseRows(const HeadDesign& design, int64_t max_rows) {
   features.labels = design.labels;
   StoredRows stored;
   stored.examples = ChooseExamples(features, all, max_rows);
+  stored.rows.reserve(stored.examples.size() * static_cast<size_t>(design.dim));
   const auto class_of = [&](int32_t i) { return design.labels[static_cast<size_t>(i)]; };
   std::stable_sort(stored.examples.begin(), stored.examples.end(),
                    [&](int32_t a, int32_t b) { return class_of(a) < class_of(b); });
@@ -65,7 +66,6 @@ std::vector<float> LeftOutScores(const TrainingContext& context, const HeadDesig
   const size_t n_outputs = static_cast<size_t>(design.n_outputs);
   std::vector<float> out(static_cast<size_t>(design.n) * n_outputs);
   std::vector<float> similarities(static_cast<size_t>(kRowsAtOnce) * n_stored);
-  context.watch->NoteBytes((similarities.size() + out.size() + stored.rows.size()) * sizeof(float));
   std::vector<int32_t> classes;
   for (int64_t first = 0; first < design.n; first += kRowsAtOnce) {
     const int64_t count = std::min(kRowsAtOnce, design.n - first);
@@ -92,6 +92,7 @@ Result<float> ChooseScale(const TrainingContext& context, const HeadDesign& desi
   const size_t n_outputs = static_cast<size_t>(design.n_outputs);
   std::vector<float> scores;
   std::vector<int32_t> labels;
+  scores.reserve(left_out.size());
   for (size_t b = 0; b < design.labels.size(); ++b) {
     const float* row = left_out.data() + b * n_outputs;
     if (row[design.labels[b]] == kNoSimilarity) continue;
@@ -106,6 +107,13 @@ Result<float> ChooseScale(const TrainingContext& context, const HeadDesign& desi
   return static_cast<float>(1.0 / fit.temperature);
 }
 
+// The stored rows, their similarities to a few examples, and all examples' scores twice.
+size_t BytesOf(const HeadDesign& design, int64_t max_rows) {
+  const int64_t n_stored = std::min(design.n, max_rows);
+  const int64_t n_floats = n_stored * (design.dim + kRowsAtOnce) + 2 * design.n * design.n_outputs;
+  return static_cast<size_t>(n_floats) * sizeof(float);
+}
+
 }  // namespace
 
 Status CheckIdentityOptions(const TrainerOptions&) { return Status::Ok(); }
@@ -114,6 +122,8 @@ Status FitIdentity(const TrainingContext& context, std::string* out_note) {
   const TrainerOptions& options = *context.options;
   TrainingState& state = *context.state;
   TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context, context.set->train()));
+  TW_RETURN_IF_ERROR(
+      context.watch->Expect(BytesOf(design, options.max_rows), "the stored examples"));
   TW_ASSIGN_OR_RETURN(const StoredRows stored, ChooseRows(design, options.max_rows));
   const std::vector<float> left_out = LeftOutScores(context, design, stored, options.n_neighbours);
   TW_ASSIGN_OR_RETURN(const float scale, ChooseScale(context, design, left_out));
@@ -139,6 +149,8 @@ Status FitIdentity(const TrainingContext& context, std::string* out_note) {
 Result<std::vector<float>> IdentityLeftOut(const TrainingContext& context,
                                            const HeadDesign& design) {
   const TrainerOptions& options = *context.options;
+  TW_RETURN_IF_ERROR(
+      context.watch->Expect(BytesOf(design, options.max_rows), "the stored examples"));
   TW_ASSIGN_OR_RETURN(const StoredRows stored, ChooseRows(design, options.max_rows));
   std::vector<float> scores = LeftOutScores(context, design, stored, options.n_neighbours);
   const float scale = context.state->Part(context.state->InfoOf(kIdentityScale))[0];

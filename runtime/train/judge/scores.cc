@@ -90,6 +90,9 @@ Status MeasureExamples(const TrainingContext& context, Span<const int32_t> indic
 
 Status KeptScores::Gather(const TrainingContext& context, Span<const int32_t> indices) {
   const FeatureCache& cache = context.set->cache();
+  const size_t n_scores = indices.size() * static_cast<size_t>(context.n_classes());
+  TW_RETURN_IF_ERROR(CheckRoom(n_scores * sizeof(float), "the examples' scores"));
+  scores.reserve(n_scores);
   const auto keep = [&](int32_t i, const float* row) {
     scores.insert(scores.end(), row, row + context.n_classes());
     labels.push_back(cache.uses_labels() ? cache.label(i) : 0);

@@ -15,6 +15,7 @@ namespace {
 
 std::atomic<size_t> now{0};
 std::atomic<size_t> peak{0};
+std::atomic<size_t> limit{SIZE_MAX};
 
 constexpr size_t kLargePage = size_t{2} << 20;
 struct LargeBlock {
@@ -43,6 +44,12 @@ size_t SizeOf(void* pointer) {
   return malloc_usable_size(pointer);
 }
 
+bool Fits(size_t size) {
+  const size_t total = now.load();
+  const size_t most = limit.load();
+  return total <= most && size <= most - total;
+}
+
 void* Born(void* pointer) {
   if (pointer == nullptr) return nullptr;
   const size_t total = now.fetch_add(SizeOf(pointer)) + SizeOf(pointer);
@@ -69,6 +76,7 @@ namespace test {
 size_t HeapBytes() { return now.load(); }
 size_t HeapPeak() { return peak.load(); }
 void ResetHeapPeak() { peak.store(now.load()); }
+void LimitHeap(size_t bytes) { limit.store(bytes); }
 
 }  // namespace test
 }  // namespace topwork
@@ -81,13 +89,18 @@ void* __real_realloc(void* pointer, size_t size);
 int __real_posix_memalign(void** out, size_t alignment, size_t size);
 void __real_free(void* pointer);
 
-void* __wrap_malloc(size_t size) { return Born(__real_malloc(size)); }
-void* __wrap_calloc(size_t n, size_t size) { return Born(__real_calloc(n, size)); }
+void* __wrap_malloc(size_t size) { return Fits(size) ? Born(__real_malloc(size)) : nullptr; }
+void* __wrap_calloc(size_t n, size_t size) {
+  if (size != 0 && n > SIZE_MAX / size) return nullptr;
+  return Fits(n * size) ? Born(__real_calloc(n, size)) : nullptr;
+}
 void* __wrap_realloc(void* pointer, size_t size) {
+  if (!Fits(size)) return nullptr;
   Gone(pointer);
   return Born(__real_realloc(pointer, size));
 }
 int __wrap_posix_memalign(void** out, size_t alignment, size_t size) {
+  if (!Fits(size)) return ENOMEM;
   const int error = __real_posix_memalign(out, alignment, size);
   if (error != 0) return error;
   if (alignment >= kLargePage) NoteLarge(*out, size);

@@ -14,6 +14,9 @@ size_t HeapBytes();
 size_t HeapPeak();     // since the last reset
 void ResetHeapPeak();  // to the present bytes
 
+// A block that would bring the bytes above this is refused. SIZE_MAX: none is.
+void LimitHeap(size_t bytes);
+
 }  // namespace test
 }  // namespace topwork
 
