@@ -1,64 +1,51 @@
 """Runs a model on many examples in fewer runs, where its answers stay as they are."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import topwork
 
-SIZE = 16
+SIZE = 32
+PROBES = 8
 Array = NDArray[Any]
 
 
 class Blocks:
-    """Runs a model on rows [n, *shape] and gives [n, size of its first output], SIZE rows at once where that gives the same.
+    """Runs a model on rows [n, *shape] and gives [n, size of its first output], up to SIZE rows at once where that gives the same.
 
     hop : each row goes on where the one before it ends, but for its last `hop` parts. A model that only slides over its
         input then runs once on the whole, and computes what rows share once. 0: the rows are a batch.
     """
 
     def __init__(self, model: topwork.Model, shape: tuple[int, ...], hop: int = 0) -> None:
-        self._model, self._shape, self._hop = model, shape, hop
-        self._alone: Optional[topwork.Session] = None
-        self._block: Optional[topwork.Session] = None
-        self._was_single = False
+        self._shape, self._hop = shape, hop
+        self._session = topwork.Session(model, input_shapes=[(1, *shape)], device="cpu")
+        self._size, self._most = 1, 1  # rows of the last run, and at most
         # From silence to what is loud, as one row may change what a model makes of another.
-        whole = _spread((shape[0] + SIZE * hop, *shape[1:]))
-        loud = [1.0] * SIZE if hop else [0.0, *np.geomspace(1e-6, 32768, SIZE - 1)]
-        probe = np.stack([whole[i * hop:][:shape[0]] * np.float32(loud[i]) for i in range(SIZE)])
+        whole = _spread((shape[0] + PROBES * hop, *shape[1:]))
+        loud = [1.0] * PROBES if hop else [0.0, *np.geomspace(1e-6, 32768, PROBES - 1)]
+        probe = np.stack([whole[i * hop:][:shape[0]] * np.float32(loud[i]) for i in range(PROBES)])
         alone = self(probe)
-        self._alone = None  # made anew where rows come by themselves: the memory of one session is enough
+        self._most = SIZE
         try:
-            self._block = topwork.Session(model, input_shapes=[self._together(probe).shape], device="cpu")
-            block = self._block.run(self._together(probe))[0].reshape(-1)
-        except topwork.Error:
-            block = np.zeros(0, np.float32)
-        if block.size != alone.size or np.abs(block - alone.reshape(-1)).max() > 1e-5 * np.abs(alone).max():
-            self._block = None
-
-    def _together(self, rows: Array) -> Array:
-        return np.concatenate([rows[0], *rows[1:, -self._hop:]])[None] if self._hop else rows
-
-    def _single(self) -> topwork.Session:
-        if self._alone is None:
-            self._alone = topwork.Session(self._model, input_shapes=[(1, *self._shape)], device="cpu")
-        return self._alone
+            differs = np.abs(self(probe) - alone).max() > 1e-5 * np.abs(alone).max()
+        except (topwork.Error, ValueError):  # it takes one row only, or gives another number of answers
+            differs = True
+        if differs:
+            self._most = 1
 
     def __call__(self, rows: Array) -> Array:
-        # A stream of single rows is worth a session of its own, a last row that is left over fills a block.
-        is_stream = self._was_single and len(rows) == 1
-        self._was_single = len(rows) == 1
-        found = []
-        for start in range(0, len(rows), SIZE):
-            part = rows[start:start + SIZE].astype(np.float32)
-            if self._block is None or is_stream:
-                found += [self._single().run(row[None])[0].reshape(1, -1).copy() for row in part]
-            else:
-                filled = np.concatenate([part, np.zeros((SIZE - len(part), *self._shape), np.float32)])
-                found.append(self._block.run(self._together(filled))[0].reshape(SIZE, -1)[:len(part)].copy())
-        return np.concatenate(found)
+        return np.concatenate([self._run(rows[i:i + self._most].astype(np.float32)) for i in range(0, len(rows), self._most)])
+
+    def _run(self, rows: Array) -> Array:
+        together = np.concatenate([rows[0], *rows[1:, -self._hop:]])[None] if self._hop else rows
+        if len(rows) != self._size:
+            self._session.resize(0, together.shape)
+            self._size = len(rows)
+        return self._session.run(together)[0].reshape(len(rows), -1).copy()
 
 
 def _spread(shape: tuple[int, ...]) -> Array:
