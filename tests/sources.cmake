@@ -290,6 +290,7 @@ if(TOPWORK_OPENCL)
     runtime/session/partition_run_test.cc
     runtime/api/auto_device_test.cc
     runtime/train/fit/device_head_test.cc
+    runtime/train/fit/device_products_test.cc
     runtime/train/features/device_extractor_test.cc
     runtime/train/fit/device_trainer_test.cc
   )

@@ -243,4 +243,17 @@ std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op) {
   return launches;
 }
 
+Launch MakeSquare(int32_t n_rows, int32_t pitch, LaunchArgument x, LaunchArgument high,
+                  LaunchArgument low) {
+  Launch launch;
+  launch.program = launch.kernel.name = "square";
+  Add({x, high, low}, &launch);
+  AddInts({n_rows, pitch}, &launch);
+  const size_t size = static_cast<size_t>(pitch);
+  const size_t global[3] = {size / 4, size / 2, 1}, local[3] = {8, 8, 1};
+  std::copy_n(global, 3, launch.global);
+  std::copy_n(local, 3, launch.local);
+  return launch;
+}
+
 }  // namespace topwork

@@ -80,6 +80,12 @@ std::vector<Launch> MakeHeadStep(const HeadLaunch& op, bool updates_at_once);
 // Computes scores and losses of the next mini-batch alone; scores become d loss / d score.
 std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op);
 
+// XᵀX of a matrix X by kernels/train/square.cl. Numbers are sums of two parts: x is [n_rows, 2, pitch];
+// high and low [pitch, pitch], on and below the diagonal, grow. pitch: RoundUp(columns, kSquareTile).
+constexpr int32_t kSquareTile = 32;
+Launch MakeSquare(int32_t n_rows, int32_t pitch, LaunchArgument x, LaunchArgument high,
+                  LaunchArgument low);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_KERNELS_TRAIN_HEAD_GPU_H_

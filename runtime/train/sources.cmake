@@ -34,6 +34,7 @@ set(TRAIN_SOURCES
   fit/cpu_fitter.cc
   fit/device_fitter.cc
   fit/device_head.cc
+  fit/device_products.cc
   fit/epoch_plan.cc
   fit/fitter_choice.cc
   fit/imprint.cc

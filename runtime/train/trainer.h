@@ -149,7 +149,7 @@ class Trainer {
   TrainerMemory memory() const;
   // What its parts work on.
   TrainingContext context() {
-    return {&options_, &layers_, &set_, &state_, &watch_, &extractor_->pool()};
+    return {&options_, &layers_, &set_, &state_, &watch_, &extractor_->pool(), &products_};
   }
 
  private:
@@ -161,6 +161,7 @@ class Trainer {
   const TrainedLayers layers_;
   const std::unique_ptr<FeatureExtractor> extractor_;
   WorkWatch watch_;
+  DeviceProducts products_;
   TrainingSet set_;
   TrainingState state_;
   TrainingLoop loop_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/train/features/training_set.h"
+#include "runtime/train/fit/device_products.h"
 #include "runtime/train/fit/training_state.h"
 #include "runtime/train/head/trained_layers.h"
 #include "runtime/train/options.h"
@@ -19,6 +20,7 @@ struct TrainingContext {
   TrainingState* state;
   WorkWatch* watch;
   ThreadPool* pool;
+  DeviceProducts* products;  // open where the device computes those of closed forms
 
   int n_classes() const { return options->n_classes; }
   // Puts new examples into the set's two parts; an epoch in progress goes on with those it has.

@@ -248,7 +248,8 @@ typedef struct tw_trainer_options {
   // 0 (default): one for each processor; results do not depend on it.
   int32_t n_threads;
   // Where features are computed and the head takes its steps. The CPU still does what a device
-  // cannot (optimizers without mini-batches, n_layers above 1); tw_trainer_info says why. "auto",
+  // cannot (optimizers without mini-batches, but for the products of features of ridge and the
+  // automatic head; n_layers above 1); tw_trainer_info says why. "auto",
   // and NULL (default): a GPU does either work if there is one, the work is worth a trial, and the
   // trial finds it faster. On the CPU results are the same bits on every run; devices differ from
   // it in the last digits.

@@ -123,7 +123,8 @@ class Approximation {
     const auto column = [&](int64_t d, int64_t first, int64_t n, double* to) {
       for (int64_t k = 0; k < n; ++k) to[k] = static_cast<double>(fitter.Scaled(first + k, d));
     };
-    TW_RETURN_IF_ERROR(AddSquare(design_.dim, n_, column, context_.pool, &kernel_));
+    TW_RETURN_IF_ERROR(
+        AddSquare(design_.dim, n_, column, context_.pool, &kernel_, context_.products));
     double trace = 0.0;
     for (int64_t b = 0; b < n_; ++b) trace += *kernel_.at(b, b) / penalty;
     const double bias = 1e3 * (1.0 + trace / static_cast<double>(n_));

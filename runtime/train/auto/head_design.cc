@@ -17,6 +17,7 @@ Result<HeadDesign> HeadDesign::Gather(const TrainingContext& context,
   d.n = static_cast<int64_t>(d.examples.size());
   d.dim = context.layers->head_dim();
   d.n_outputs = context.n_classes();
+  d.products = context.products;
   const size_t n = d.examples.size();
   const size_t n_outputs = static_cast<size_t>(d.n_outputs);
   TW_RETURN_IF_ERROR(HeadInputsOf(context, d.examples, &d.scratch, &d.rows));

@@ -20,11 +20,14 @@ struct HeadDesign {
   std::vector<float> targets;  // of ridge regression, [n, n_outputs]: 0 or 1, −1 or 1, or values
   std::vector<float> weights;  // by class, or of their own; empty: all 1
   bool has_own_weights = false;
+  DeviceProducts* products = nullptr;
   std::vector<int32_t> groups;  // empty: every example is one of its own
 
   // NUMERIC where a deeper network gives values that are not finite.
   static Result<HeadDesign> Gather(const TrainingContext& context, std::vector<int32_t> examples);
-  Design ridge() const { return {rows.data(), n, dim, targets, n_outputs, weights, groups}; }
+  Design ridge() const {
+    return {rows.data(), n, dim, targets, n_outputs, weights, groups, products};
+  }
   Targets loss_targets() const {
     return {labels.data(), values.data(), has_own_weights ? weights.data() : nullptr};
   }

@@ -166,7 +166,8 @@ Result<TiledMatrix> RidgePath::MakeSystem() const {
   const auto part = [&](int64_t r, int64_t first, int64_t n, double* to) {
     return dual_ ? FillColumn(r, first, n, to) : FillRow(r, first, n, to);
   };
-  TW_RETURN_IF_ERROR(AddSquare(dual_ ? design_.dim : design_.n, size, part, pool_, &gram));
+  TW_RETURN_IF_ERROR(
+      AddSquare(dual_ ? design_.dim : design_.n, size, part, pool_, &gram, design_.products));
   return gram;
 }
 

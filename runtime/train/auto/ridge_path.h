@@ -17,6 +17,7 @@ struct Design {
   int64_t n_outputs = 0;
   Span<const float> weights;   // [n], all above 0; empty: all 1
   Span<const int32_t> groups;  // [n], −1: the example is a group of its own; empty: all are
+  DeviceProducts* products = nullptr;  // as in AddSquare
 };
 
 // What a feature is divided by before weights are penalised. The numbers are those of checkpoints.

@@ -25,6 +25,25 @@ Result<DeviceName> NameToOpen(const DeviceName& wanted) {
   return found.name;
 }
 
+// Whose closed form begins with the products of features, which a device can compute.
+bool HasProducts(Optimizer optimizer) {
+  return optimizer == Optimizer::kRidge || optimizer == Optimizer::kAuto;
+}
+
+// Nanoseconds of a small product, the second of two: the first one compiles.
+double NanosOfProducts(ThreadPool* pool, DeviceProducts* device) {
+  constexpr int64_t kDepth = 256, kSize = 512;
+  const auto ones = [](int64_t, int64_t, int64_t n, double* to) { std::fill_n(to, n, 1.0); };
+  TiledMatrix sums;
+  if (!sums.Allocate(kSize, kSize, "a trial").ok()) return 0.0;
+  int64_t start = 0;
+  for (int i = 0; i < 2; ++i) {
+    start = port::NowNanos();
+    if (!AddSquare(kDepth, kSize, ones, pool, &sums, device).ok()) return 0.0;
+  }
+  return static_cast<double>(port::NowNanos() - start);
+}
+
 }  // namespace
 
 FitterChoice::FitterChoice(const TrainingContext& context, const EpochPlan* plan)
@@ -58,8 +77,8 @@ std::string FitterChoice::WhyNotOnDevice() const {
     return "more than the last layer is trained, and only that trains on a device";
   }
   if (options.balance_groups) return "examples with weights of their own train on the CPU";
-  if (!IsFirstOrder(options.optimizer)) {
-    return StrFormat("{} looks at all examples at once: only sgd, adam and adamw run on a device",
+  if (!IsFirstOrder(options.optimizer) && !HasProducts(options.optimizer)) {
+    return StrFormat("{} runs on the CPU: only sgd, adam, adamw, ridge and auto use a device",
                      OptimizerName(options.optimizer));
   }
   if (options.loss.focal_gamma > 0.0f || options.mixup_alpha > 0.0f ||
@@ -68,9 +87,12 @@ std::string FitterChoice::WhyNotOnDevice() const {
   }
   if (placement_.is_final()) return "";
   // Before anything of OpenCL is touched: loading it takes time and memory.
-  const double flops = 4.0 * static_cast<double>(context_.set->dim()) * context_.n_classes() *
-                       static_cast<double>(context_.set->train().size()) *
-                       (options.epochs - context_.state->progress.epoch);
+  const double n = static_cast<double>(context_.set->train().size());
+  const double dim = static_cast<double>(context_.set->dim());
+  const double flops = HasProducts(options.optimizer)
+                           ? n * dim * std::min(n, dim)
+                           : 4.0 * n * dim * context_.n_classes() *
+                                 (options.epochs - context_.state->progress.epoch);
   const std::string too_little = WhyTooLittle(flops, kMinTrialFlops);
   if (!too_little.empty()) return too_little;
   const Status found = FindAutoDevice().status();
@@ -79,13 +101,15 @@ std::string FitterChoice::WhyNotOnDevice() const {
 
 void FitterChoice::LeaveDevice(const std::string& reason) {
   device_.reset();
+  context_.products->Close();
   is_left_to_cpu_ = true;
   placement_.GiveUp(reason);
 }
 
 void FitterChoice::DropFailedDevice() {
-  if (device_ == nullptr || device_->failure().empty()) return;
-  LeaveDevice(std::string(device_->failure()));
+  const std::string& failure =
+      device_ != nullptr ? device_->failure() : context_.products->failure();
+  if (!failure.empty() && !is_left_to_cpu_) LeaveDevice(std::string(failure));
 }
 
 // Makes device_ ready for the examples that there are now, or leaves it null with the reason.
@@ -95,6 +119,7 @@ void FitterChoice::EnsureDevice() {
   const std::string why_not = WhyNotOnDevice();
   if (!why_not.empty()) return placement_.StayOnCpu(why_not);  // more examples may change it
   if (!kHasOpenCl) return;
+  if (HasProducts(context_.options->optimizer)) return EnsureProducts();
   const int64_t n_positions = static_cast<int64_t>(
       std::max(context_.state->order.size(), context_.set->validation().size()));
   if (device_ != nullptr && device_->Fits(n_positions)) return;
@@ -110,6 +135,22 @@ void FitterChoice::EnsureDevice() {
     device_.reset();
     is_left_to_cpu_ = true;
   }
+}
+
+void FitterChoice::EnsureProducts() {
+  DeviceProducts* const products = context_.products;
+  if (products->is_open()) return;
+  const Result<DeviceName> name = NameToOpen(placement_.wanted());
+  const Status opened = name.ok() ? products->Open(name.value()) : name.status();
+  if (!opened.ok()) return LeaveDevice(opened.message());
+  placement_.Use(products->name());
+  if (placement_.is_final()) return;
+  const double on_device = NanosOfProducts(context_.pool, products);
+  const double on_cpu = NanosOfProducts(context_.pool, nullptr);
+  if (!products->failure().empty()) return LeaveDevice(products->failure());
+  if (placement_.Decide(on_cpu, on_device, "product")) return;
+  products->Close();
+  is_left_to_cpu_ = true;
 }
 
 // Takes the same steps on both and gives everything back as it was.

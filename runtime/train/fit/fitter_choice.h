@@ -46,6 +46,7 @@ class FitterChoice {
  private:
   std::string WhyNotOnDevice() const;
   void EnsureDevice();
+  void EnsureProducts();
   void LeaveDevice(const std::string& reason);
   bool DeviceIsFaster();
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "kernels/contract/selection.h"
 #include "kernels/train/train_kernels.h"
 #include "runtime/train/blocks.h"
+#include "runtime/train/fit/device_products.h"
 
 namespace topwork {
 namespace {
@@ -92,7 +94,11 @@ Status AddProducts(int64_t depth, int64_t n_rows, const RowPart& a, int64_t n_co
 }
 
 Status AddSquare(int64_t depth, int64_t n_rows, const RowPart& a, ThreadPool* pool,
-                 TiledMatrix* out) {
+                 TiledMatrix* out, DeviceProducts* device) {
+  if (kHasOpenCl && device != nullptr && device->is_open() &&
+      device->AddSquare(depth, n_rows, a, pool, out).ok()) {
+    return Status::Ok();
+  }
   return AddPanels(depth, n_rows, a, n_rows, nullptr, pool, out);
 }
 

@@ -31,6 +31,8 @@ struct LowerTriangle {
   double* row(int64_t i) const { return buffer.as<double>() + i * (i + 1) / 2; }
 };
 
+class DeviceProducts;
+
 // Elements [first, first + n) of row r of a matrix, into `to`; called by several threads at once.
 using RowPart = FunctionRef<void(int64_t r, int64_t first, int64_t n, double* to)>;
 
@@ -38,9 +40,10 @@ using RowPart = FunctionRef<void(int64_t r, int64_t first, int64_t n, double* to
 // element is one chain of sums in ascending order of the depth, whatever thread computes it.
 Status AddProducts(int64_t depth, int64_t n_rows, const RowPart& a, int64_t n_columns,
                    const RowPart& b, ThreadPool* pool, TiledMatrix* out);
-// The same for AᵀA: elements on and below the diagonal, and some above it.
+// The same for AᵀA: elements on and below the diagonal, and some above it. On `device`, with its digits,
+// where it is not null and open, and does not fail (device_products.h).
 Status AddSquare(int64_t depth, int64_t n_rows, const RowPart& a, ThreadPool* pool,
-                 TiledMatrix* out);
+                 TiledMatrix* out, DeviceProducts* device = nullptr);
 
 }  // namespace topwork
 

@@ -19,6 +19,7 @@ struct RidgeProblem {
   const float* const* targets;
   int64_t n, dim, n_outputs;
   ThreadPool* pool;
+  DeviceProducts* device;
   std::vector<double> roots;  // √sample_weight
   std::vector<double> row_mean, target_mean;
 
@@ -108,7 +109,7 @@ Status SolvePrimal(const RidgeProblem& p, double l2, TiledMatrix* weights) {
   const auto targets = [&](int64_t b, int64_t first, int64_t n, double* to) {
     for (int64_t k = 0; k < n; ++k) to[k] = p.t(b, first + k);
   };
-  TW_RETURN_IF_ERROR(AddSquare(p.n, p.dim, row, p.pool, &system));
+  TW_RETURN_IF_ERROR(AddSquare(p.n, p.dim, row, p.pool, &system, p.device));
   TW_RETURN_IF_ERROR(AddProducts(p.n, p.n_outputs, targets, p.dim, row, p.pool, weights));
   return Solve(l2, p.dim, &system, weights);
 }
@@ -121,7 +122,7 @@ Status SolveDual(const RidgeProblem& p, double l2, TiledMatrix* weights) {
   const auto column = [&](int64_t d, int64_t first, int64_t n, double* to) {
     for (int64_t k = 0; k < n; ++k) to[k] = p.x(first + k, d);
   };
-  TW_RETURN_IF_ERROR(AddSquare(p.dim, p.n, column, p.pool, &system));
+  TW_RETURN_IF_ERROR(AddSquare(p.dim, p.n, column, p.pool, &system, p.device));
   for (int64_t c = 0; c < p.n_outputs; ++c) {
     for (int64_t b = 0; b < p.n; ++b) *a.at(c, b) = p.t(b, c);
   }
@@ -150,9 +151,10 @@ size_t RidgeBytes(int64_t n, int64_t dim, int64_t n_outputs) {
 
 Status SolveRidge(const float* const* rows, const float* const* targets,
                   Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
-                  double l2, ThreadPool* pool, float* weights, float* bias) {
+                  double l2, ThreadPool* pool, float* weights, float* bias,
+                  DeviceProducts* device) {
   TW_RETURN_IF_ERROR(CheckArguments(sample_weights, n, dim, n_outputs, l2));
-  RidgeProblem p = {rows, targets, n, dim, n_outputs, pool, {}, {}, {}};
+  RidgeProblem p = {rows, targets, n, dim, n_outputs, pool, device, {}, {}, {}};
   p.roots.assign(static_cast<size_t>(n), 1.0);
   for (size_t b = 0; b < sample_weights.size(); ++b) {
     p.roots[b] = std::sqrt(static_cast<double>(sample_weights[b]));

@@ -11,6 +11,8 @@
 
 namespace topwork {
 
+class DeviceProducts;
+
 // Value and gradient of a function at x, both of x's size; the status ends the minimisation.
 using Objective =
     std::function<Status(Span<const float> x, double* out_value, Span<float> out_gradient)>;
@@ -71,10 +73,11 @@ class Lbfgs {
 // Weights [n_outputs, dim] and bias [n_outputs] that minimise ½ Σ_b s_b |W x_b + c − t_b|² + ½ l2
 // |W|² (the bias is not penalised), in closed form: centred normal equations by Cholesky in double
 // precision, through the smaller of the dim × dim and n × n systems. `sample_weights` [n] or empty.
-// INVALID_ARGUMENT for l2 < 0; NUMERIC when the system is singular (give an l2 above 0).
+// `device`: as in AddSquare. INVALID_ARGUMENT for l2 < 0; NUMERIC when the system is singular (give an l2 above 0).
 Status SolveRidge(const float* const* rows, const float* const* targets,
                   Span<const float> sample_weights, int64_t n, int64_t dim, int64_t n_outputs,
-                  double l2, ThreadPool* pool, float* weights, float* bias);
+                  double l2, ThreadPool* pool, float* weights, float* bias,
+                  DeviceProducts* device = nullptr);
 
 // Bytes that SolveRidge takes while it runs.
 size_t RidgeBytes(int64_t n, int64_t dim, int64_t n_outputs);

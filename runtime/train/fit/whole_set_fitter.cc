@@ -164,10 +164,10 @@ Status WholeSetFitter::SolveHead() {
   context_.watch->NoteBytes(
       solver +
       (rows.scratch.size() + projected.size() + onehot.size() + parameters.size()) * sizeof(float));
-  TW_RETURN_IF_ERROR(SolveRidge(rows.rows.data(), rows.values.data(), sample_weights,
-                                static_cast<int64_t>(n), dim, n_classes,
-                                RidgePenalty(*context_.options, rows.rows, dim), context_.pool,
-                                parameters.data(), parameters.data() + dim * n_classes));
+  TW_RETURN_IF_ERROR(
+      SolveRidge(rows.rows.data(), rows.values.data(), sample_weights, static_cast<int64_t>(n), dim,
+                 n_classes, RidgePenalty(*context_.options, rows.rows, dim), context_.pool,
+                 parameters.data(), parameters.data() + dim * n_classes, context_.products));
   return UsesLabels(context_.options->loss.loss) ? imprinter_.FitScale() : Status::Ok();
 }
 

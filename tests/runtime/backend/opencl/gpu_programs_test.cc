@@ -145,6 +145,8 @@ void AddModels(Storage storage, ProgramSet* programs) {
 }
 
 void AddHeads(Storage storage, ProgramSet* programs) {
+  const LaunchArgument buffer = LaunchArgument::Buffer(0);
+  programs->Add({MakeSquare(64, 256, buffer, buffer, buffer)});
   for (const int32_t n_outputs : {2, 100}) {
     for (const bool adam : {false, true}) {
       HeadLaunch head;

@@ -34,12 +34,13 @@ struct Outcome {
   Placement placement;
 };
 
-Outcome Train(const test::TrainerData& data, const DeviceName& device) {
+Outcome Train(const test::TrainerData& data, const DeviceName& device, Optimizer optimizer) {
   TrainerOptions options;
   options.n_classes = 3;
   options.n_threads = 1;
   options.epochs = 2;
-  options.clip_norm = 1.0f;
+  options.optimizer = optimizer;
+  if (optimizer == Optimizer::kAdam) options.clip_norm = 1.0f;
   options.device = device;
   Outcome outcome;
   auto trainer =
@@ -60,45 +61,56 @@ bool Near(const std::vector<float>& a, const std::vector<float>& b) {
   return near;
 }
 
+struct Shim {
+  void (*fail)(long call, int code) = nullptr;
+  long (*calls)() = nullptr;
+  long (*objects)() = nullptr;
+};
+
+void FailEachCall(const Shim& shim, Optimizer optimizer) {
+  const DeviceName name = test::TestDeviceName();
+  const test::TrainerData data = test::Images(40, 3);
+  const Outcome cpu = Train(data, DeviceName::Cpu(), optimizer);
+  REQUIRE(Train(data, name, optimizer).placement.place() != "cpu");
+  const long before = shim.objects();
+  shim.fail(0, 0);
+  REQUIRE(Near(Train(data, name, optimizer).parameters, cpu.parameters));
+  const long n_calls = shim.calls();
+  REQUIRE(n_calls > 40);
+  int fallen = 0;
+  for (long k = 1; k <= n_calls; k += 2) {
+    const int code = k % 4 == 1 ? -5 : -36;
+    shim.fail(k, code);
+    const Outcome outcome = Train(data, name, optimizer);
+    shim.fail(0, 0);
+    INFO(OptimizerName(optimizer) << ": call " << k << " of " << n_calls << ", code " << code
+                                  << ": " << outcome.status.ToString() << "; "
+                                  << outcome.placement.reason());
+    REQUIRE(outcome.status.ok());
+    REQUIRE(Near(outcome.parameters, cpu.parameters));
+    REQUIRE(shim.objects() == before);
+    REQUIRE((outcome.placement.place() == "cpu") == !outcome.placement.reason().empty());
+    fallen += outcome.placement.place() == "cpu" ? 1 : 0;
+  }
+  CHECK(fallen > n_calls / 4);
+}
+
 // Run by the next test, with TOPWORK_OPENCL_LIBRARY naming the shim.
 TEST_CASE("device trainer: (calls that fail one by one)", "[.device-faults]") {
   std::string reason;
   void* library = port::LoadLibrary(ShimPath().c_str(), &reason);
   INFO(reason);
   REQUIRE(library != nullptr);
-  const auto fail =
-      reinterpret_cast<void (*)(long, int)>(port::LibrarySymbol(library, "topwork_shim_fail"));
-  const auto calls =
-      reinterpret_cast<long (*)()>(port::LibrarySymbol(library, "topwork_shim_calls"));
-  const auto objects =
-      reinterpret_cast<long (*)()>(port::LibrarySymbol(library, "topwork_shim_objects"));
-  REQUIRE((fail != nullptr && calls != nullptr && objects != nullptr));
-  const DeviceName name = test::TestDeviceName();
-  const test::TrainerData data = test::Images(40, 3);
-  const Outcome cpu = Train(data, DeviceName::Cpu());
-  const auto kept = Workspace::Open(name);  // keeps the compiled programs
+  Shim shim;
+  const auto find = [&](const char* name) { return port::LibrarySymbol(library, name); };
+  shim.fail = reinterpret_cast<void (*)(long, int)>(find("topwork_shim_fail"));
+  shim.calls = reinterpret_cast<long (*)()>(find("topwork_shim_calls"));
+  shim.objects = reinterpret_cast<long (*)()>(find("topwork_shim_objects"));
+  REQUIRE((shim.fail != nullptr && shim.calls != nullptr && shim.objects != nullptr));
+  const auto kept = Workspace::Open(test::TestDeviceName());  // keeps the compiled programs
   REQUIRE(kept.status().ToString() == "OK");
-  REQUIRE(Train(data, name).placement.place() != "cpu");
-  const long before = objects();
-  fail(0, 0);
-  REQUIRE(Near(Train(data, name).parameters, cpu.parameters));
-  const long n_calls = calls();
-  REQUIRE(n_calls > 100);
-  int fallen = 0;
-  for (long k = 1; k <= n_calls; k += 2) {
-    const int code = k % 4 == 1 ? -5 : -36;
-    fail(k, code);
-    const Outcome outcome = Train(data, name);
-    fail(0, 0);
-    INFO("call " << k << " of " << n_calls << ", code " << code << ": " << outcome.status.ToString()
-                 << "; " << outcome.placement.reason());
-    REQUIRE(outcome.status.ok());
-    REQUIRE(Near(outcome.parameters, cpu.parameters));
-    REQUIRE(objects() == before);
-    REQUIRE((outcome.placement.place() == "cpu") == !outcome.placement.reason().empty());
-    fallen += outcome.placement.place() == "cpu" ? 1 : 0;
-  }
-  CHECK(fallen > n_calls / 4);
+  FailEachCall(shim, Optimizer::kAdam);
+  FailEachCall(shim, Optimizer::kRidge);
 }
 
 TEST_CASE("device trainer: whatever call fails, training ends where the CPU's does", "[opencl]") {
