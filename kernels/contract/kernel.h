@@ -118,9 +118,8 @@ class PrepareContext {
   // State that lives with the plan's step and is passed to run().
   template <typename T>
   T* NewState() {
-    auto state = std::make_shared<T>();
-    T* raw = state.get();
-    state_ = std::move(state);
+    T* raw = new T();
+    state_.reset(static_cast<OpState*>(raw));  // as its base: no code of shared_ptr's for each T
     return raw;
   }
 
