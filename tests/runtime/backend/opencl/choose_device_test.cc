@@ -107,6 +107,8 @@ TEST_CASE("opencl errors: named, classed, with advice", "[backend]") {
                {-6, StatusCode::kOutOfMemory, "compute on the CPU"},
                {-11, StatusCode::kInternal, "CL_BUILD_PROGRAM_FAILURE (-11)"},
                {-36, StatusCode::kDeviceLost, "CL_INVALID_COMMAND_QUEUE (-36)"},
+               {-36, StatusCode::kDeviceLost, "plan again on the CPU"},
+               {-61, StatusCode::kOutOfMemory, "one allocation of this device"},
                {-1001, StatusCode::kNotFound, ".icd"},
                {-9999, StatusCode::kInternal, "CL error -9999"}};
   for (const auto& row : cases) {
