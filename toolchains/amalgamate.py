@@ -18,7 +18,7 @@ import zlib
 import cpp_names
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = ["train", "learn", "judge", "checkpoints", "quantizer", "custom_ops", "opencl", "describe", "sparse",
+PARTS = ["train", "learn", "judge", "checkpoints", "quantizer", "custom_ops", "opencl", "trials", "describe", "sparse",
          "metadata", "export", "messages"]
 FOLDERS = {"ports/linux": "PORT", "runtime/base": "BASE", "runtime/tensor": "TENSOR", "kernels": "KERNELS",
            "models/format": "FORMAT", "runtime/backend": "BACKEND", "runtime/backend/opencl": "OPENCL",

@@ -25,6 +25,28 @@ constexpr bool kHasTraining = false;
 constexpr bool kHasTraining = true;
 #endif
 
+// Whether anything is measured to choose by: the device of "auto", what is worth a device, number formats, kernels of
+// OpenCL (CLBlast's too), a device's first answer (TOPWORK_TRIALS).
+#ifdef TW_NO_TRIALS
+constexpr bool kHasTrials = false;
+#else
+constexpr bool kHasTrials = kHasOpenCl;
+#endif
+constexpr char kBuiltWithoutTrials[] =
+    "this library was built without trials of devices; build it with TOPWORK_TRIALS=ON";
+
+// Whether errors have sentences (places.h), and plans texts about themselves.
+#ifdef TW_NO_MESSAGES
+constexpr bool kHasMessages = false;
+#else
+constexpr bool kHasMessages = true;
+#endif
+#ifdef TW_NO_DESCRIBE
+constexpr bool kHasDescriptions = false;
+#else
+constexpr bool kHasDescriptions = true;
+#endif
+
 // Loops serve all shapes, and none is made for frequent ones: less code that takes longer.
 #ifdef TW_SHORT_LOOPS
 constexpr bool kShortLoops = true;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/contract/cpu_kernels.h"
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/gpu/gpu_rounding.h"
 #include "kernels/gpu/stages.h"
@@ -260,7 +261,7 @@ const char* GpuContext::Choose(const std::string& work, std::vector<const char*>
       if (wanted == variant) choice.chosen = variant;
     }
   };
-  if (program_->tuner != nullptr) choose(program_->tuner->Best(choice.work));
+  if (kHasTrials && program_->tuner != nullptr) choose(program_->tuner->Best(choice.work));
   choose(program_->forced_variant);
   program_->choices.push_back(std::move(choice));
   return program_->choices.back().chosen;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "runtime/api/handles.h"
 
 namespace topwork {
@@ -23,6 +24,9 @@ Status ReadSharing(const tw_session_options& c_options, OpenOptions* device) {
     return InvalidArgument(
         "tw_session_options.opencl.check_first_answer is {}; 0 and 1 are allowed",
         c_options.opencl.check_first_answer);
+  }
+  if (kHasOpenCl && !kHasTrials && c_options.opencl.check_first_answer == 1) {
+    return Unsupported("tw_session_options.opencl.check_first_answer: {}", kBuiltWithoutTrials);
   }
   device->low_priority = c_options.opencl.low_priority == 1;
   device->max_kernel_nanos = int64_t{1000000} * c_options.opencl.max_kernel_ms;

@@ -287,7 +287,7 @@ void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
                          [](const WorkOp& work) { return work.device != nullptr; });
   };
   for (auto before = n_placed() + 1; n_placed() < before;) {
-    Partition(options.device_cost.get(), graph);
+    Partition(kHasTrials ? options.device_cost.get() : nullptr, graph);
     before = n_placed();
     FitDeviceMemory(options.device_memory_limit_bytes, graph);
   }
@@ -330,10 +330,10 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   }
   TW_RETURN_IF_ERROR(MakeSteps(options, &graph, &offers, &needed_constants, plan.get()));
   plan->model->ForgetRest();
-  if (options.half_products) plan->half_note = HalfNote(graph, *plan);
+  if (kHasDescriptions && options.half_products) plan->half_note = HalfNote(graph, *plan);
   plan->gpu_bytes = DeviceBytes(plan->steps);
   plan->cpu_flops = CountCpuFlops(graph, *plan);
-  if (kHasOpenCl && options.device_cost != nullptr) {
+  if (kHasTrials && options.device_cost != nullptr) {
     const PlanEstimate estimate = EstimatePlan(graph, *options.device_cost);
     plan->estimated_ns = estimate.nanos;
     plan->estimated_cpu_ns = estimate.cpu_nanos;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "kernels/contract/selection.h"
 #include "runtime/plan/op_work.h"
 #include "runtime/plan/order.h"
 
@@ -202,7 +203,7 @@ void TakeAgain(const DeviceCost& cost, WorkGraph* graph) {
 
 void Partition(const DeviceCost* cost, WorkGraph* graph) {
   GroupByDevice(graph);
-  if (cost == nullptr) return;
+  if (!kHasTrials || cost == nullptr) return;
   // Operators that move back to the device may join segments.
   while (Trim(*cost, graph)) GroupByDevice(graph);
   TakeAgain(*cost, graph);

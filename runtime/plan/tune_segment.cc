@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "runtime/base/log.h"
 #include "runtime/plan/gpu_pairs.h"
 #include "runtime/plan/gpu_segment.h"
@@ -51,7 +52,7 @@ bool MeasureAll(const WorkGraph& graph, size_t begin, size_t end, const Device& 
 
 void TuneSegment(const WorkGraph& graph, size_t begin, size_t end, const Device& device) {
   GpuTuner* tuner = device.tuner();
-  if (tuner == nullptr || !tuner->HasTime()) return;
+  if (!kHasTrials || tuner == nullptr || !tuner->HasTime()) return;
   for (size_t i = begin; i < end; ++i) {
     GpuProgram trial;
     trial.storage = device.storage();

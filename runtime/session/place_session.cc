@@ -198,7 +198,7 @@ FirstAnswerRecord RecordOf(const Model& model, const SessionOptions& options,
 // The session where the caller wants it, whose first answer is checked before it is relied on.
 Result<PlacedSession> Checked(Result<SessionPtr> session, Placement placement,
                               const Candidate& device) {
-  if (session.ok() && device.check_first_answer) {
+  if (kHasTrials && session.ok() && device.check_first_answer) {
     Session& made = *session.value();
     made.CheckFirstAnswer(RecordOf(made.model(), made.options(), device));
   }
@@ -238,13 +238,13 @@ Result<PlacedSession> PlaceOnDevice(std::shared_ptr<const Model> model, SessionO
   device.cache_folder = device_options.cache_folder;
   const Result<FoundDevice> found = FindDevice(name);
   if (found.ok()) device.identity = IdentityOf(device_options, *found.value().info);
-  if (device_options.check_first_answer && found.ok()) {
+  if (kHasTrials && device_options.check_first_answer && found.ok()) {
     device.check_first_answer = true;
     const Status wrong = RecordOf(*model, options, device).Known();
     options.no_device_reason = wrong.message();
     if (!wrong.ok()) return Placed(Session::Create(std::move(model), options), placement);
   }
-  if (device_options.half_if_it_agrees && found.ok()) {
+  if (kHasTrials && device_options.half_if_it_agrees && found.ok()) {
     AddTo(device_options, name, &device);
     Result<SessionPtr> faster = InFasterPrecision(model, options, device);
     if (faster.ok()) return Checked(std::move(faster), placement, device);
@@ -266,7 +266,7 @@ Status AddDevice(const DeviceOptions& device, const DeviceName& name, SessionOpt
   TW_ASSIGN_OR_RETURN(auto opened, OpenDevice(name, device));
   if (!kHasOpenCl) return Status::Ok();  // nothing was opened
   const Result<FoundDevice> found = FindDevice(name);
-  if (found.ok() && HasCost(device, *found.value().info)) {
+  if (kHasTrials && found.ok() && HasCost(device, *found.value().info)) {
     const DeviceInfo& info = *found.value().info;
     auto cost = KnownDeviceCost(*opened, DriverIdentity(info), device.cache_folder);
     if (cost.ok()) {
@@ -343,6 +343,11 @@ Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
   if (!kHasOpenCl) {
     if (device.is_opencl()) return OpenDevice(device, device_options).status();  // why it cannot
     return Placed(Session::Create(std::move(model), options), Placement(device));
+  }
+  if (!kHasTrials && device.is_auto()) {
+    Placement placement(device);
+    placement.StayOnCpu(kBuiltWithoutTrials);
+    return Placed(Session::Create(std::move(model), options), placement);
   }
   if (device.is_auto() && AutoDeviceVariable() != AutoDevice::kOff) {
     return PlaceByTrial(std::move(model), options, kTrialFlops,

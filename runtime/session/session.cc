@@ -288,7 +288,7 @@ Status Session::Run() {
   const Cancellation::Call call(&control_->cancellation);
   TW_RETURN_IF_ERROR(Prepare());
   strings_->run_text()->Forget();
-  if (kHasOpenCl && first_answer_ != nullptr && first_answer_->is_known()) {
+  if (kHasTrials && first_answer_ != nullptr && first_answer_->is_known()) {
     const Status wrong = first_answer_->Verdict();
     first_answer_ = nullptr;
     if (!wrong.ok()) return RunOnCpu(wrong);
@@ -297,7 +297,7 @@ Status Session::Run() {
     bool device_failed = false;
     const Status status = RunSteps(&device_failed);
     if (kHasOpenCl && device_failed) return RunOnCpu(status);
-    if (kHasOpenCl && status.ok() && first_answer_ != nullptr && HasDeviceSteps())
+    if (kHasTrials && status.ok() && first_answer_ != nullptr && HasDeviceSteps())
       first_answer_->Check(*this);
     return status;
   }
@@ -320,7 +320,7 @@ bool Session::HasDeviceSteps() const {
 }
 
 void Session::CheckFirstAnswer(const FirstAnswerRecord& record) {
-  if (kHasOpenCl && HasDeviceSteps() && FirstAnswer::CanCheck(*this))
+  if (kHasTrials && HasDeviceSteps() && FirstAnswer::CanCheck(*this))
     first_answer_.reset(new FirstAnswer(record));
 }
 

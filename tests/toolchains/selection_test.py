@@ -8,6 +8,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,12 +25,13 @@ LEFT_OUT = ["Svdf", "Lstm", "HashTable", "TransposeConvQuantized", "TensorList",
             "FindNearDuplicates", "DecodeCheckpoint", "DecodeHead", "VerifyCalls", "ResolveLists",
             "Inliner::", "ReadFlexOptions", "AddBytes<true", "MulBytes", "Strip<true", "ReadAppendedZip", "AppendZip",
             "ReadTensorNotes", "ReplaceLabels", "MixedGradient", "AddSmote", "ImprintFresh", "ImprintAll", "JoinGroup",
-            "GroupSplit", "NeighbourAt", "ConvertKey", "IterateLbfgs"]
+            "GroupSplit", "NeighbourAt", "ConvertKey", "IterateLbfgs", "HeadAfter", "AppendHead",
+            "OpenClTuner", "TuneTable", "LoadClBlast", "MeasureDeviceCost", "EstimatePlan", "TimeRuns", "FirstAnswer::Check"]
 
 # What TOPWORK_TRAIN=PLAIN lacks, as the command line calls it, and its options.
 PLAIN_LACKS = {"another optimizer than sgd, adam and adamw": ["--optimizer", "lbfgs"], "init": ["--init", "imprint"],
                "--mixup": ["--mixup", "0.2"], "--label-smoothing": ["--label-smoothing", "0.1"],
-               "--balance": ["--balance"], "patience": ["--patience", "2"], "--clip-norm": ["--clip-norm", "1"]}
+               "--balance": ["--balance"], "append": ["--append-head"], "patience": ["--patience", "2"], "--clip-norm": ["--clip-norm", "1"]}
 
 
 def answers(tool, model, folder):
@@ -72,6 +74,7 @@ def check_refusals(checks, tool, here):
             (["train", DIGITS_CNN, "--data", DIGITS_8X8 / "train", "--epochs", "1", "--calibrate", "--output",
               here / "t.tflite"], "TOPWORK_JUDGE=ON"),
             (["evaluate", DIGITS_CNN, "--data", DIGITS_8X8 / "test"], "TOPWORK_JUDGE=ON"),
+            (["run", DIGITS_CNN, "--check-first-answer"], "TOPWORK_TRIALS=ON"),
             (["info", DIGITS_CNN], "TOPWORK_DESCRIBE=ON")]:
         result = run(tool, *arguments)
         checks.expect(result.returncode != 0 and option in result.stderr,
@@ -90,6 +93,28 @@ def check_training(checks, whole, selected, here):
     checks.expect(two[0] and two[0] == two[1], "the two trained models answer differently")
     labelled = [b"labels.txt" in model.read_bytes() for model in models]
     checks.expect(labelled == [True, False], f"which models have labels, the whole build's and the selected's: {labelled}")
+
+
+def floats(arrays):
+    return [x for _, _, data in arrays for x in struct.unpack(f"<{len(data) // 4}f", data)]
+
+
+def check_devices(checks, whole, selected, here):
+    """`auto` is the CPU; a device that is named computes, where there is one."""
+    cpu = answers(selected, DIGITS_CNN, here / "cpu")
+    for tool, device in ((selected, "auto"), (whole, "opencl"), (selected, "opencl")):
+        folder = here / f"{pathlib.Path(tool).parent.name}_{device}"
+        result = run(tool, "run", DIGITS_CNN, "--device", device, "--output", folder,
+                     env={**SAME_LOOPS, "TOPWORK_AUTO_DEVICE": "opencl:0"})
+        if device == "opencl" and tool == whole and result.returncode != 0:
+            return  # there is no device
+        checks.expect(result.returncode == 0, f"{device}: {result.stderr}")
+        theirs = [read_npy(path) for path in sorted(folder.glob("output_*.npy"))]
+        if device == "auto":
+            checks.expect(theirs == cpu, "auto is not the CPU")
+        else:
+            far = [a for a, b in zip(floats(theirs), floats(cpu), strict=True) if abs(a - b) > 1e-4]
+            checks.expect(not far, f"{tool} on OpenCL answers otherwise")
 
 
 def symbols(program):
@@ -138,6 +163,7 @@ def main():
             checks.expect(two[0] and two[0] == two[1], f"{model.name}: the answers differ")
         check_training(checks, whole, selected, here)
         check_refusals(checks, selected, here)
+        check_devices(checks, whole, selected, here)
         check_functions(checks, pathlib.Path(selected).resolve().with_name("libtopwork.so"), here)
     check_symbols(checks, whole, selected)
     sys.exit(checks.finish())

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "kernels/gpu/transpose_rows.h"
 #include "kernels/ops/products/fully_connected.h"
 #include "kernels/ops/products/integer_gpu.h"
@@ -71,7 +72,7 @@ const GemmTile& UsualTile(const GpuContext& context, int64_t m, int64_t n, int64
 // The variant of a product.
 std::string ChooseProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  GpuTuner* tuner = context.tuner();
+  GpuTuner* tuner = kHasTrials ? context.tuner() : nullptr;
   std::vector<const char*> variants;
   for (const GemmTile& tile : kGemmTiles) {
     if (Fits(context, tile, m, k)) variants.push_back(tile.variant);
@@ -151,7 +152,7 @@ void AddTile(GpuContext& context, const GemmTile& tile, int64_t m, int64_t n, in
 
 void AddProduct(GpuContext& context, int64_t m, int64_t n, int64_t k) {
   const std::string variant = ChooseProduct(context, m, n, k);
-  if (variant == kBlas) {
+  if (kHasTrials && variant == kBlas) {
     AddBlasProduct(context, m, n, k);
     return;
   }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "kernels/contract/selection.h"
 #include "runtime/base/log.h"
 
 namespace topwork {
@@ -53,11 +54,13 @@ struct Blas::Table {
 
 Blas::Blas(const Device& device, const ContextHandle& context, const ProgramCache& cache)
     : device_(device), context_(context), cache_(cache) {
+  if (!kHasTrials) return;
   const Result<const ClBlast*> loaded = LoadClBlast(*device.api);
   if (loaded.ok()) blas_ = loaded.value();
 }
 
 Blas::~Blas() {
+  if (!kHasTrials) return;
   if (thread_.joinable()) thread_.join();
   // CLBlast keeps programs, and they the context, until it is told otherwise.
   if (state_ != State::kCold) blas_->clear_cache();

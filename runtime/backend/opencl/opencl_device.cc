@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/contract/selection.h"
 #include "runtime/backend/opencl/context.h"
 #include "runtime/backend/opencl/program_runner.h"
 #include "runtime/backend/opencl/tuner.h"
@@ -16,7 +17,7 @@ class OpenClDevice final : public topwork::Device {
   OpenClDevice(std::shared_ptr<Context> context, const OpenOptions& options)
       : context_(std::move(context)),
         storage_(options.storage),
-        tuner_(MakeTuner(context_, options.tune_ms)) {
+        tuner_(kHasTrials ? MakeTuner(context_, options.tune_ms) : nullptr) {
     stream_options_.low_priority = options.low_priority;
     stream_options_.slice_nanos = options.max_kernel_nanos;
   }

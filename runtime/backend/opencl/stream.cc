@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/contract/selection.h"
+
 namespace topwork {
 namespace opencl {
 namespace {
@@ -193,7 +195,7 @@ Result<bool> Stream::UsesGroups(const KernelHandle& kernel, Launch* wanted) cons
 Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandle> buffers) {
   Commands commands;
   for (Launch launch : launches) {
-    if (launch.kind == Launch::Kind::kGemm) {
+    if (kHasTrials && launch.kind == Launch::Kind::kGemm) {
       TW_RETURN_IF_ERROR(RecordProduct(launch, buffers, &commands));
       continue;
     }
@@ -216,7 +218,7 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
 
 Status Stream::Check(Span<const Launch> launches) {
   for (Launch launch : launches) {
-    if (launch.kind == Launch::Kind::kGemm) {
+    if (kHasTrials && launch.kind == Launch::Kind::kGemm) {
       TW_RETURN_IF_ERROR(context_->blas().EnsureReady());
       continue;
     }
@@ -243,7 +245,8 @@ Status Stream::RecordBuffer(Commands* commands) const {
 // A kernel asks for its ids, offset included, and never for its group's number (see common.clh).
 Status Stream::Enqueue(const Commands::Step& step, const QueueHandle& queue,
                        std::vector<EventHandle>* events) {
-  if (step.product != nullptr) {  // CLBlast's own kernels; the event is the last one's
+  if (kHasTrials &&
+      step.product != nullptr) {  // CLBlast's own kernels; the event is the last one's
     cl_event event = nullptr;
     TW_RETURN_IF_ERROR(
         context_->blas().Enqueue(*step.product, queue.get(), events != nullptr ? &event : nullptr));

@@ -86,6 +86,7 @@ std::string FitterChoice::WhyNotOnDevice() const {
     return "focal loss, mixup and SMOTE run on the CPU";
   }
   if (placement_.is_final()) return "";
+  if (!kHasTrials && kHasOpenCl) return kBuiltWithoutTrials;
   // Before anything of OpenCL is touched: loading it takes time and memory.
   const double n = static_cast<double>(context_.set->train().size());
   const double dim = static_cast<double>(context_.set->dim());
@@ -131,7 +132,7 @@ void FitterChoice::EnsureDevice() {
   if (!device.ok()) return LeaveDevice(device.status().message());
   device_ = std::move(device.value());
   placement_.Use(device_->name());
-  if (!placement_.is_final() && !DeviceIsFaster()) {
+  if (kHasTrials && !placement_.is_final() && !DeviceIsFaster()) {
     device_.reset();
     is_left_to_cpu_ = true;
   }
