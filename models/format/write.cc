@@ -170,7 +170,8 @@ Status CheckReplacement(const Model& model, const HeadReplacement& head) {
     return InvalidArgument("output #{} does not exist, the model has {}", head.output,
                            model.main().outputs.size());
   }
-  TW_RETURN_IF_ERROR(head.op < 0 ? CheckEmbedding(model, head) : CheckLayer(model, head));
+  TW_RETURN_IF_ERROR(!kTrainsPlainly && head.op < 0 ? CheckEmbedding(model, head)
+                                                    : CheckLayer(model, head));
   return CheckParameters(head);
 }
 
@@ -180,7 +181,7 @@ Result<std::vector<uint8_t>> ExportWithHead(const Model& model, const HeadReplac
   int old_classes = 0;
   // Comes before the head, because an operator that is removed takes its constants along.
   if (!kTrainsLastAlone) TW_RETURN_IF_ERROR(WriteConstants(model, head, &tables));
-  if (head.op < 0) {
+  if (!kTrainsPlainly && head.op < 0) {
     AppendHead(head, &tables);
   } else {
     old_classes = FindWeights(model.main(), OpAt(model, head.op)).shape[0];

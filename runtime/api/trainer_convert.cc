@@ -193,7 +193,8 @@ Status CheckPlain(const tw_trainer_options& in) {
   const struct {
     const char* name;
     bool is_given;
-  } rows[] = {{"init", in.head.init != TW_HEAD_INIT_ZEROS},
+  } rows[] = {{"append", in.head.append != 0},
+              {"init", in.head.init != TW_HEAD_INIT_ZEROS},
               {"n_hidden", in.head.n_hidden != 0},
               {"dropout", in.head.dropout != 0.0f},
               {"n_projected", in.head.n_projected != 0},

@@ -381,10 +381,10 @@ Result<Head> FindHead(const Graph& graph, int output, bool append, bool weights)
     return InvalidArgument("output #{} does not exist, the model has {}", output,
                            graph.outputs.size());
   }
-  if (append) return HeadAfter(graph, output);
+  if (!kTrainsPlainly && append) return HeadAfter(graph, output);
   Result<Head> head = HeadFinder(graph, weights).Find(output);
   if (head.ok() || head.status().code() != StatusCode::kUnsupported) return head;
-  if (EndsInFeature(graph, output)) return HeadAfter(graph, output);
+  if (!kTrainsPlainly && EndsInFeature(graph, output)) return HeadAfter(graph, output);
   return head;
 }
 

@@ -44,7 +44,7 @@ struct Head {
   std::vector<float> shipped_weights;  // [C, D], row-major, dequantized
   std::vector<float> shipped_bias;     // [C], zeros when there is none
 
-  bool appended() const { return op < 0; }
+  bool appended() const { return !kTrainsPlainly && op < 0; }
   // A layer of integers in front of pooling is trained, and written, as one of real numbers.
   bool becomes_float() const { return quantized && n_positions > 1; }
 };
