@@ -73,6 +73,7 @@ target_compile_options(topwork_lean INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 target_compile_definitions(topwork_lean INTERFACE TW_BUILDING_LIBRARY=1)
 if(NOT TOPWORK_MESSAGES)
+  target_compile_definitions(topwork_lean INTERFACE TW_NO_MESSAGES=1)
   target_compile_options(topwork_lean INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include \"${PROJECT_SOURCE_DIR}/kernels/contract/places.h\">")
 endif()

@@ -4,6 +4,7 @@
 
 #include "kernels/contract/flex_ops.h"
 #include "kernels/contract/kernel.h"
+#include "kernels/contract/selection.h"
 #include "runtime/base/packed_names.h"
 
 namespace topwork {
@@ -21,10 +22,19 @@ constexpr OpsFunction kFiles[] = {
 #undef TW_OPS
 };
 
-constexpr const char* kNameList[kNumOpCodes] = {
+struct NameList {
+  const char* names[kNumOpCodes] = {
 #include "kernels/contract/op_names.inc"
+  };
+  constexpr NameList() {
+    for (int i = 0; i < kNumOpCodes && !kHasMessages; ++i) {  // nobody says those left out
+      const OpCode code = static_cast<OpCode>(i);
+      if (code != OpCode::kCustom && SelectedTypesOf(code, nullptr) == 0) names[i] = "";
+    }
+  }
 };
-constexpr auto kOpNames = PackNames<BytesOfNames(kNameList)>(kNameList);
+constexpr NameList kNameList;
+constexpr auto kOpNames = PackNames<BytesOfNames(kNameList.names)>(kNameList.names);
 
 struct ByCode {
   const OpDef* ops[kNumOpCodes] = {};

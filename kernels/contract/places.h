@@ -5,6 +5,8 @@
 #ifndef TOPWORK_KERNELS_CONTRACT_PLACES_H_
 #define TOPWORK_KERNELS_CONTRACT_PLACES_H_
 
+#include <string>
+
 #include "kernels/contract/kernel.h"
 #include "runtime/base/status.h"
 
@@ -13,6 +15,7 @@ namespace topwork {
 // Never called, so never defined.
 template <typename... Values>
 const char* NeverSaid(const char* pattern, const Values&... values);
+std::string NeverSaidBefore(const std::string& prefix);
 
 }  // namespace topwork
 
@@ -35,5 +38,6 @@ const char* NeverSaid(const char* pattern, const Values&... values);
 #define NotFound(...) NotFound(TW_PLACE(__VA_ARGS__))
 #define Corrupt(...) Corrupt(TW_PLACE(__VA_ARGS__))
 #define InternalError(...) InternalError(TW_PLACE(__VA_ARGS__))
+#define WithPrefix(...) WithPrefix(true ? std::string() : ::topwork::NeverSaidBefore(__VA_ARGS__))
 
 #endif  // TOPWORK_KERNELS_CONTRACT_PLACES_H_

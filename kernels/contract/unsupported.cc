@@ -49,7 +49,7 @@ void UnsupportedOps::Note(const OpDef* def, OpCode code, const std::string& name
                           int index, uint32_t types) {
   const std::string left_out = def == nullptr ? "" : LeftOutTypes(*def, types);
   if (def != nullptr && version <= def->max_version && left_out.empty()) return;
-  if (!names_.insert(name + left_out).second || names_.size() > kShown) return;
+  if (!names_.insert(name + left_out).second || names_.size() > kShown || !kHasMessages) return;
   std::string why = kLeftOut;
   if (def != nullptr && left_out.empty()) {
     why = StrFormat("version {}; Topwork has versions up to {}", version, int{def->max_version});

@@ -28,6 +28,7 @@ std::string Name(const flatbuffers::String* name) {
 }
 
 std::string WithName(std::string text, const flatbuffers::String* name) {
+  if (!kHasMessages) return std::string();
   if (name != nullptr && name->size() > 0) text += " '" + Name(name) + "'";
   return text;
 }
@@ -109,6 +110,7 @@ Status VerifyContext::ChargeDense(uint64_t dense) {
 }
 
 std::string SubgraphName(const schema::Model& model, int subgraph) {
+  if (!kHasMessages) return std::string();
   const std::string text = "subgraph #" + std::to_string(subgraph);
   const auto* all = model.subgraphs();
   const uint32_t i = static_cast<uint32_t>(subgraph);
@@ -117,6 +119,7 @@ std::string SubgraphName(const schema::Model& model, int subgraph) {
 }
 
 std::string TensorName(const schema::Model& model, int subgraph, int tensor) {
+  if (!kHasMessages) return std::string();
   std::string text = "tensor #" + std::to_string(tensor);
   const auto* tensors = model.subgraphs()->Get(static_cast<uint32_t>(subgraph))->tensors();
   const uint32_t i = static_cast<uint32_t>(tensor);
@@ -125,6 +128,7 @@ std::string TensorName(const schema::Model& model, int subgraph, int tensor) {
 }
 
 std::string OperatorName(const schema::Model& model, int subgraph, int index) {
+  if (!kHasMessages) return std::string();
   std::string text = "operator #" + std::to_string(index);
   const auto* operators = model.subgraphs()->Get(static_cast<uint32_t>(subgraph))->operators();
   const uint32_t i = static_cast<uint32_t>(index);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/contract/selection.h"
 #include "models/format/verify_context.h"
 #include "runtime/base/printable.h"
 #include "tflite_generated.h"
@@ -189,8 +190,10 @@ Status VerifyStructure(Span<const uint8_t> bytes, const schema::Model** model) {
     return InvalidModel("the offset of the root table Model lies outside the file ({} bytes)",
                         bytes.size());
   }
-  const std::string where =
-      DamageFinder(bytes.data(), length).InModel(flatbuffers::GetRoot<Table>(bytes.data()));
+  std::string where;
+  if (kHasMessages) {
+    where = DamageFinder(bytes.data(), length).InModel(flatbuffers::GetRoot<Table>(bytes.data()));
+  }
   return InvalidModel(
       "the file is truncated or damaged: {} reaches outside the file ({} bytes), is misaligned, "
       "or is nested or repeated beyond all measure",

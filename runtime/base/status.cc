@@ -55,7 +55,7 @@ std::string Status::ToString() const {
   return std::string(StatusCodeName(code())) + ": " + message();
 }
 
-Status Status::WithPrefix(const std::string& prefix) const {
+Status(Status::WithPrefix)(const std::string& prefix) const {  // (a macro where places.h is read)
   if (ok()) return *this;
   return Status(code(), prefix + message());
 }

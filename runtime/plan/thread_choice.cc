@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/contract/selection.h"
 #include "runtime/base/status.h"
 
 namespace topwork {
@@ -15,6 +16,19 @@ int QuotaThreads(const port::Processors& processors) {
   return std::max(1, static_cast<int>(std::min(processors.quota + 1e-6, 1e6)));
 }
 
+// Why as many as there are fast cores.
+std::string WhyFast(const port::Processors& processors) {
+  if (processors.n_fast < processors.n_cores) {
+    return StrFormat("{} of {} cores are fast", processors.n_fast, processors.n_cores);
+  }
+  if (processors.n_cores < processors.n) {
+    return StrFormat("{} processors are on {} core{}", processors.n, processors.n_cores,
+                     processors.n_cores == 1 ? "" : "s");
+  }
+  if (processors.n == 1) return "this program may use one processor";
+  return StrFormat("this program may use {} processors", processors.n);
+}
+
 }  // namespace
 
 std::string ThreadChoice::ToString() const {
@@ -24,25 +38,19 @@ std::string ThreadChoice::ToString() const {
 ThreadChoice ChooseThreads(const port::Processors& processors) {
   ThreadChoice choice;
   choice.n_threads = processors.n_fast;
-  if (processors.n_fast < processors.n_cores) {
-    choice.reason = StrFormat("{} of {} cores are fast", processors.n_fast, processors.n_cores);
-  } else if (processors.n_cores < processors.n) {
-    choice.reason = StrFormat("{} processors are on {} core{}", processors.n, processors.n_cores,
-                              processors.n_cores == 1 ? "" : "s");
-  } else if (processors.n == 1) {
-    choice.reason = "this program may use one processor";
-  } else {
-    choice.reason = StrFormat("this program may use {} processors", processors.n);
-  }
+  if (kHasDescriptions) choice.reason = WhyFast(processors);  // which nothing else shows
   if (choice.n_threads > kMaxAutoThreads) {
     choice.n_threads = kMaxAutoThreads;
-    choice.reason += StrFormat(", and more than {} seldom pay", kMaxAutoThreads);
+    if (kHasDescriptions)
+      choice.reason += StrFormat(", and more than {} seldom pay", kMaxAutoThreads);
   }
   const int by_quota = QuotaThreads(processors);
   if (by_quota < choice.n_threads) {
     choice.n_threads = by_quota;
-    choice.reason = StrFormat("the container may take the time of {:.3g} processor{}",
-                              processors.quota, processors.quota == 1.0 ? "" : "s");
+    if (kHasDescriptions) {
+      choice.reason = StrFormat("the container may take the time of {:.3g} processor{}",
+                                processors.quota, processors.quota == 1.0 ? "" : "s");
+    }
   }
   return choice;
 }
@@ -50,6 +58,7 @@ ThreadChoice ChooseThreads(const port::Processors& processors) {
 ThreadChoice ChooseThreads(const port::Processors& processors, double flops) {
   ThreadChoice choice = ChooseThreads(processors);
   if (choice.n_threads == 1 || flops < 0.0 || flops >= kMinSharedFlops) return choice;
+  if (!kHasDescriptions) return {1, std::string()};
   return {1, StrFormat("a run is only {:.2g} million operations", flops * 1e-6)};
 }
 

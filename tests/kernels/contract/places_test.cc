@@ -19,7 +19,8 @@ TEST_CASE("a failure without a sentence names its place in the source", "[ops]")
   const Status failure = InvalidModel("'{}' of {}", Name(3), 7);
   CHECK(failure.message() == "places_test.cc:" + std::to_string(__LINE__ - 1));
   CHECK(failure.code() == StatusCode::kInvalidModel);
-  CHECK(n_calls == 0);  // no value of the sentence was made
+  CHECK(failure.WithPrefix(Name(4) + ": ").message() == failure.message());
+  CHECK(n_calls == 0);  // no value of the sentence was made, nor of the words before it
 
   // Every kind of failure keeps its code.
   CHECK(InvalidArgument("{}", 1).code() == StatusCode::kInvalidArgument);
