@@ -142,7 +142,7 @@ def kernel_table():
         paths += sorted(os.path.relpath(file, ROOT) for file in glob.glob(f"{ROOT}/kernels/{pattern}"))
     rows, total, texts = "", 0, []
     for path in paths:
-        text = re.sub(r"^[ \t]*//.*", "", read(path), flags=re.M)
+        text = re.sub(r"[ \t]*//.*", "", read(path))
         texts.append(re.sub(r"^[ \t]+", "", text, flags=re.M).encode())
         name = os.path.basename(path).split(".")[0]
         rows += f'    {{"{name}", "{path}", {total}, {len(texts[-1])}}},\n'

@@ -35,7 +35,7 @@ endfunction()
 # that makes <symbol> raw DEFLATE data of it.
 function(tw_deflate file gz out_block symbol)
   if("${file}" IS_NEWER_THAN "${gz}")
-    file(ARCHIVE_CREATE OUTPUT "${gz}" PATHS "${file}" FORMAT raw COMPRESSION GZip)
+    file(ARCHIVE_CREATE OUTPUT "${gz}" PATHS "${file}" FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
   endif()
   # A header of 10 bytes (no name, no comment) is before the data; a checksum and the size, 8 bytes, are behind it.
   file(READ "${gz}" header LIMIT 4 HEX)

@@ -15,7 +15,7 @@ function(tw_embed_kernels target)
     set(file "${PROJECT_SOURCE_DIR}/${path}")
     file(READ "${file}" content)
     # Lines of comments are empty there, so that compilers' messages name the file's own lines.
-    string(REGEX REPLACE "(^|\n)[ \t]*//[^\n]*" "\\1" content "${content}")
+    string(REGEX REPLACE "[ \t]*//[^\n]*" "" content "${content}")
     string(REGEX REPLACE "\n[ \t]+" "\n" content "${content}")
     string(LENGTH "${content}" size)
     string(APPEND text "${content}")
