@@ -13,6 +13,13 @@
 #include "kernels/gpu/stages.h"
 
 namespace topwork {
+namespace {
+
+// Smaller constants are made anew at every start.
+constexpr size_t kLeastArranged = 4096;
+
+}  // namespace
+
 GpuProgram::GpuProgram() = default;
 GpuProgram::~GpuProgram() = default;
 GpuProgram::GpuProgram(GpuProgram&&) noexcept = default;
@@ -82,11 +89,6 @@ int GpuContext::NewBlock(size_t bytes) {
   return static_cast<int>(program_->blocks.size()) - 1;
 }
 
-void GpuContext::CountConstant(size_t bytes) {
-  program_->constant_bytes += bytes;
-  program_->largest_constant_bytes = std::max(program_->largest_constant_bytes, bytes);
-}
-
 void GpuContext::Touch(int block) {
   GpuBlock& it = program_->blocks[static_cast<size_t>(block)];
   it.last = std::max(it.last, static_cast<int>(program_->launches.size()));
@@ -101,7 +103,8 @@ int GpuContext::In(int i) {
   const TensorView& view = *inputs_[k];
   const size_t n = static_cast<size_t>(view.shape.NumElements());
   if (block < 0 && input_formats_[k].is_real) {
-    block = Constant(n, [&](float* to) { ReadReals(view, {}, to); });
+    const bool same = view.dtype == DType::kFloat32 && program_->storage == Storage::kFloat32;
+    block = RealConstant(n, !same, [&](float* to) { ReadReals(view, {}, to); });
   } else if (block < 0) {
     std::vector<int32_t> values(n);
     (void)ReadInts32(view, values.data());  // PlanOnGpu has seen that they fit
@@ -131,7 +134,9 @@ int GpuContext::InBytes(int i) {
   int& block = input_blocks_[k];
   const TensorView& view = *inputs_[k];
   const size_t n = static_cast<size_t>(view.shape.NumElements());
-  if (block < 0) block = ByteConstant(n, [&](uint8_t* to) { std::memcpy(to, view.data, n); });
+  if (block < 0) {
+    block = NewConstant(n, false, [&](uint8_t* to) { std::memcpy(to, view.data, n); });
+  }
   Touch(block);
   return block;
 }
@@ -204,45 +209,63 @@ const float* GpuContext::Floats(int i) {
   return floats_[k].data();
 }
 
-int GpuContext::NewConstant(std::vector<uint8_t> bytes) {
-  const int block = NewBlock(bytes.size());
-  program_->blocks[static_cast<size_t>(block)].constant = std::move(bytes);
-  return block;
+GpuFloats GpuContext::LaterFloats(int i) {
+  NoteReals(*inputs_[static_cast<size_t>(i)]);
+  return {this, i};
+}
+
+const float* GpuFloats::Read() const { return context_->Floats(input_); }
+
+int GpuContext::NewConstant(size_t bytes, bool is_arranged, FunctionRef<void(uint8_t*)> fill) {
+  program_->constant_bytes += bytes;
+  program_->largest_constant_bytes = std::max(program_->largest_constant_bytes, bytes);
+  if (program_->is_trial) return NewBlock(0);
+  const int number = NewBlock(bytes);
+  GpuBlock& block = program_->blocks[static_cast<size_t>(number)];
+  if (is_arranged && bytes >= kLeastArranged && program_->weights != nullptr) {
+    const std::vector<GpuWeights::Constant>& kept = program_->weights->constants;
+    const size_t k = program_->n_arranged++;
+    if (k < kept.size() && kept[k].bytes.size() == bytes) {
+      block.kept = kept[k].bytes;
+      block.hash = kept[k].hash;
+      return number;
+    }
+    block.is_arranged = true;
+  }
+  block.constant.resize(bytes);
+  fill(block.constant.data());  // which makes no blocks
+  return number;
+}
+
+int GpuContext::RealConstant(size_t n, bool is_arranged, FunctionRef<void(float*)> fill) {
+  if (program_->storage == Storage::kFloat32) {
+    return NewConstant(n * sizeof(float), is_arranged,
+                       [&](uint8_t* to) { fill(reinterpret_cast<float*>(to)); });
+  }
+  return NewConstant(n * sizeof(uint16_t), is_arranged, [&](uint8_t* to) {
+    std::vector<float> values(n);
+    fill(values.data());
+    BestCpuKernels().elementwise->float_to_half(values.data(), reinterpret_cast<uint16_t*>(to),
+                                                static_cast<int64_t>(n));
+  });
 }
 
 int GpuContext::Constant(size_t n, FunctionRef<void(float*)> fill) {
-  if (program_->storage == Storage::kFloat32) return FloatConstant(n, fill);
-  CountConstant(n * sizeof(uint16_t));
-  if (program_->is_trial) return NewBlock(0);
-  std::vector<float> values(n);
-  fill(values.data());
-  std::vector<uint8_t> bytes(n * sizeof(uint16_t));
-  BestCpuKernels().elementwise->float_to_half(
-      values.data(), reinterpret_cast<uint16_t*>(bytes.data()), static_cast<int64_t>(n));
-  return NewConstant(std::move(bytes));
+  return RealConstant(n, true, fill);
 }
 
 int GpuContext::FloatConstant(size_t n, FunctionRef<void(float*)> fill) {
-  CountConstant(n * sizeof(float));
-  if (program_->is_trial) return NewBlock(0);
-  std::vector<uint8_t> bytes(n * sizeof(float));
-  fill(reinterpret_cast<float*>(bytes.data()));
-  return NewConstant(std::move(bytes));
+  return NewConstant(n * sizeof(float), true,
+                     [&](uint8_t* to) { fill(reinterpret_cast<float*>(to)); });
 }
 
 int GpuContext::ByteConstant(size_t n, FunctionRef<void(uint8_t*)> fill) {
-  CountConstant(n);
-  if (program_->is_trial) return NewBlock(0);
-  std::vector<uint8_t> bytes(n);
-  fill(bytes.data());
-  return NewConstant(std::move(bytes));
+  return NewConstant(n, true, fill);
 }
 
 int GpuContext::Table(Span<const int32_t> values) {
-  std::vector<uint8_t> bytes(values.size() * sizeof(int32_t));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  CountConstant(bytes.size());
-  return NewConstant(std::move(bytes));
+  const size_t bytes = values.size() * sizeof(int32_t);
+  return NewConstant(bytes, false, [&](uint8_t* to) { std::memcpy(to, values.data(), bytes); });
 }
 
 int GpuContext::Scratch(size_t n) { return NewBlock(n * StorageBytes(program_->storage)); }

@@ -19,6 +19,17 @@
 
 namespace topwork {
 
+class GpuContext;
+class GpuFloats {
+ public:
+  GpuFloats(GpuContext* context, int input) : context_(context), input_(input) {}
+  const float* Read() const;
+
+ private:
+  GpuContext* context_;
+  int input_;
+};
+
 class GpuContext {
  public:
   // `blocks_of_inputs` says where each input lies, −1 for a constant or an input left out. All
@@ -64,7 +75,10 @@ class GpuContext {
   // The values of constant input i as real numbers; null in trials. A bias of integers has the
   // product of the data's and the weights' scales.
   const float* Floats(int i);
-  // n floats made now, uploaded once in the program's storage. `fill` finds zeros.
+  // Where values come from that only `fill` of a constant reads: nothing is converted before that.
+  GpuFloats LaterFloats(int i);
+  // n floats made now, uploaded once in the program's storage. `fill` finds zeros, and is not called
+  // where the device has kept what it made (GpuWeights).
   int Constant(size_t n, FunctionRef<void(float*)> fill);
   // The same as float32 whatever the storage is.
   int FloatConstant(size_t n, FunctionRef<void(float*)> fill);
@@ -142,8 +156,8 @@ class GpuContext {
   friend Status PlanOnGpu(const OpDef& op, GpuContext& context);
 
   int NewBlock(size_t bytes);
-  void CountConstant(size_t bytes);
-  int NewConstant(std::vector<uint8_t> bytes);
+  int NewConstant(size_t bytes, bool is_arranged, FunctionRef<void(uint8_t*)> fill);
+  int RealConstant(size_t n, bool is_arranged, FunctionRef<void(float*)> fill);
   void Touch(int block);
   void FindFormats();
   // What lies as bytes and is to be real, and the other way round.

@@ -4,6 +4,7 @@
 #define TOPWORK_KERNELS_GPU_GPU_PROGRAM_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,19 +12,39 @@
 #include "kernels/gpu/gpu_format.h"
 #include "kernels/gpu/gpu_tuner.h"
 #include "kernels/gpu/launch.h"
+#include "runtime/base/span.h"
 #include "runtime/tensor/tensor.h"
 
 namespace topwork {
+
+// Constants that operators arranged when they were planned before, in the order in which they ask for
+// them. A device that keeps such constants on disk derives its file from this.
+struct GpuWeights {
+  virtual ~GpuWeights() = default;
+  struct Constant {
+    Span<const uint8_t> bytes;
+    uint64_t hash;  // Hash64 with seed 0
+  };
+  std::vector<Constant> constants;  // none: they are arranged now, and kept when they are loaded
+};
 
 // Device memory that a launch's arguments name by its position in GpuProgram::blocks.
 struct GpuBlock {
   size_t bytes = 0;
   // Uploaded once when the program is loaded; empty: memory of the arena.
   std::vector<uint8_t> constant;
+  Span<const uint8_t> kept;  // a constant of GpuProgram::weights instead
+  uint64_t hash = 0;         // of a constant, Hash64 with seed 0; 0: not known
+  bool is_arranged = false;  // a constant that GpuWeights would have
   // Arena only: live during the launches [first, last], at [offset, offset + bytes).
   int first = 0;
   int last = -1;
   size_t offset = 0;
+
+  Span<const uint8_t> constant_bytes() const {
+    return kept.empty() ? Span<const uint8_t>(constant.data(), constant.size()) : kept;
+  }
+  bool is_constant() const { return !constant_bytes().empty(); }
 };
 
 struct GpuProgram {
@@ -47,6 +68,8 @@ struct GpuProgram {
   // of the CPU's.
   bool has_reals_of_integers = false;
   std::vector<GpuChoice> choices;  // those made
+  std::shared_ptr<GpuWeights> weights;  // null: the device keeps none
+  size_t n_arranged = 0;                // constants of its kind so far
   std::vector<GpuBlock> blocks;
   std::vector<Launch> launches;
   std::vector<int> part_ends;  // operator k's launches end before launches[part_ends[k]]

@@ -72,6 +72,16 @@ class Device {
     (void)launches;
     return Status::Ok();
   }
+  // Whether it keeps arranged weights on disk, and what Load kept of the program that was planned on
+  // trial as `trial`, whose operators read these tensors (null where left out).
+  virtual bool KeepsWeights() const { return false; }
+  virtual std::shared_ptr<GpuWeights> FindWeights(
+      const GpuProgram& trial, const std::vector<const TensorView*>& tensors) const {
+    (void)trial;
+    (void)tensors;
+    return nullptr;
+  }
+  // Keeps the program's weights where program.weights has none.
   virtual Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const = 0;
   // `programs`: what this device's Load returned. They outlive the result.
   virtual Result<std::unique_ptr<AttachedPrograms>> Attach(

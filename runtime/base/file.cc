@@ -13,7 +13,7 @@ Result<MappedBytes> MappedBytes::Open(const std::string& path, const char* what)
 }
 
 Status WriteFile(const std::string& path, const char* what,
-                 std::initializer_list<Span<const uint8_t>> pieces) {
+                 Span<const Span<const uint8_t>> pieces) {
   port::AtomicFile* file = nullptr;
   int error = port::AtomicFileOpen(path.c_str(), &file);
   for (const Span<const uint8_t>& piece : pieces) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ports/port.h"
 #include "runtime/base/span.h"
@@ -34,7 +35,11 @@ class MappedBytes {
 // Writes the pieces one behind the other; readers see the old file or the whole new one. IO when it
 // cannot be written: the old file is then still there.
 Status WriteFile(const std::string& path, const char* what,
-                 std::initializer_list<Span<const uint8_t>> pieces);
+                 Span<const Span<const uint8_t>> pieces);
+inline Status WriteFile(const std::string& path, const char* what,
+                        std::initializer_list<Span<const uint8_t>> pieces) {
+  return WriteFile(path, what, Span<const Span<const uint8_t>>(pieces.begin(), pieces.size()));
+}
 
 }  // namespace topwork
 

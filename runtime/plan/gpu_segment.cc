@@ -3,7 +3,9 @@
 #include "runtime/plan/gpu_segment.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -241,6 +243,36 @@ class SegmentPlanner {
   std::map<int, int> blocks_;  // value → block
 };
 
+// What the device has kept of the segment, and the choices with which it was planned.
+Result<std::shared_ptr<GpuWeights>> FindWeights(const WorkGraph& graph, size_t begin, size_t end,
+                                                std::vector<GpuChoice>* choices) {
+  const Device& device = *graph.ops[begin].device;
+  TW_ASSIGN_OR_RETURN(GpuProgram trial, PlanGpuTrial(graph, begin, end, device));
+  std::vector<const TensorView*> tensors;
+  for (size_t i = begin; i < end; ++i) {
+    const std::vector<const TensorView*> inputs = InputViews(graph, graph.ops[i].op);
+    tensors.insert(tensors.end(), inputs.begin(), inputs.end());
+  }
+  *choices = std::move(trial.choices);
+  return device.FindWeights(trial, tensors);
+}
+
+// Whether the program was planned like the trial that its weights are named by: another session may
+// have measured kernels meanwhile.
+bool UsesWeights(const GpuProgram& program, const std::vector<GpuChoice>& choices) {
+  const auto same = [](const GpuChoice& a, const GpuChoice& b) {
+    return std::strcmp(a.chosen, b.chosen) == 0;
+  };
+  if (!std::equal(choices.begin(), choices.end(), program.choices.begin(), program.choices.end(),
+                  same)) {
+    return false;
+  }
+  const size_t n_kept = program.weights->constants.size();
+  const auto arranged = [](const GpuBlock& block) { return block.is_arranged; };
+  return n_kept == 0 || (n_kept == program.n_arranged &&
+                         std::none_of(program.blocks.begin(), program.blocks.end(), arranged));
+}
+
 }  // namespace
 
 Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) {
@@ -308,8 +340,18 @@ std::vector<Uncompiled> FindUncompiled(const WorkGraph& graph, size_t begin, siz
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   const Device& device = *graph.ops[begin].device;
   TuneSegment(graph, begin, end, device);
-  SegmentPlanner planner(graph, begin, end, device, device.tuner(), "");
-  TW_RETURN_IF_ERROR(planner.Plan());
+  std::unique_ptr<SegmentPlanner> planned;
+  for (bool keeps : {device.KeepsWeights(), false}) {
+    planned =
+        std::make_unique<SegmentPlanner>(graph, begin, end, device, device.tuner(), "");
+    std::vector<GpuChoice> choices;
+    if (keeps) {
+      TW_ASSIGN_OR_RETURN(planned->program_.weights, FindWeights(graph, begin, end, &choices));
+    }
+    TW_RETURN_IF_ERROR(planned->Plan());
+    if (!keeps || UsesWeights(planned->program_, choices)) break;
+  }
+  SegmentPlanner& planner = *planned;
   GpuProgram& program = planner.program_;
   Step step;
   step.inputs = std::move(planner.inputs_);

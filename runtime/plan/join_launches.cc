@@ -107,7 +107,7 @@ class Joiner {
   bool IsArena(int block) const {
     // In a trial constants are empty blocks.
     const GpuBlock& it = program_.blocks[static_cast<size_t>(block)];
-    return it.constant.empty() && it.bytes > 0;
+    return !it.is_constant() && it.bytes > 0;
   }
 
   // Whether the block is made by a part between the two.
@@ -303,7 +303,7 @@ class Joiner {
     for (const int b : program_.outputs) live(b, n);
     if (program_.error_block >= 0) live(program_.error_block, n);
     for (GpuBlock& block : program_.blocks) {
-      if (block.last < 0 && block.constant.empty()) block.bytes = 0;  // the value between two
+      if (block.last < 0 && !block.is_constant()) block.bytes = 0;  // the value between two
     }
   }
 

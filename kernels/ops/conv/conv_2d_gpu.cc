@@ -76,8 +76,9 @@ int DirectWeights(GpuContext& context, int64_t groups, int64_t multiple) {
   const int64_t group_in = filter[3], group_out = filter[0] / groups, taps = filter[1] * filter[2];
   const int64_t wide = (group_out + multiple - 1) / multiple * multiple;
   const int64_t n = groups * taps * group_in * wide;
-  const float* from = context.Floats(1);
+  const GpuFloats weights = context.LaterFloats(1);
   return context.Constant(static_cast<size_t>(n), [&](float* to) {
+    const float* from = weights.Read();
     const int64_t row = taps * group_in;
     for (int64_t i = 0; i < groups * taps; ++i) {
       const float* tap = from + (i / taps * group_out * taps + i % taps) * group_in;

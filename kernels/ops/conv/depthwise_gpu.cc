@@ -54,10 +54,11 @@ int64_t PixelsOf(const GpuContext& context, const RowsKernel& kernel) {
 
 void AddDepthwiseRows(GpuContext& context, const Window& window, const RowsKernel& kernel) {
   const Shape& in = context.input(0)->shape;
-  const float* from = context.Floats(1);
+  const GpuFloats floats = context.LaterFloats(1);
   const int64_t n = in[3], wide = Fours(n) * 4, taps = kernel.taps * kernel.taps;
   const int64_t n_rows = in[0] * window.h.out, pixels = PixelsOf(context, kernel);
   const int weights = context.Constant(static_cast<size_t>((taps + 1) * wide), [&](float* to) {
+    const float* from = floats.Read();
     for (int64_t i = 0; i < (taps + 1) * wide; ++i) {
       to[i] = i < taps * wide && i % wide < n ? from[i / wide * n + i % wide] : 0.0f;
     }

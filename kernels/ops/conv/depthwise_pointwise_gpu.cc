@@ -39,9 +39,10 @@ bool Fits(const GpuContext& depthwise, const GpuContext& pointwise) {
 
 // [rows][columns] as the kernel takes it: both dimensions, or the columns alone, in fours.
 int Padded(GpuContext& context, int64_t rows, int64_t columns, bool pad_rows, bool transposed) {
-  const float* from = context.Floats(1);
+  const GpuFloats weights = context.LaterFloats(1);
   const int64_t wide = Fours(columns) * 4, high = pad_rows ? Fours(rows) * 4 : rows;
   return context.Constant(static_cast<size_t>(high * wide), [&](float* to) {
+    const float* from = weights.Read();
     if (transposed) TransposeRows(from, rows, columns, rows, to, wide);
     for (int64_t row = 0; row < rows && !transposed; ++row) {
       std::copy_n(from + row * columns, columns, to + row * wide);

@@ -36,9 +36,9 @@ Status PlanTransposeConv(GpuContext& context) {
   (void)PlaceWindow(params.padding, &w);
   const int64_t in_c = in[3], out_c = out[3], taps = h.filter * w.filter;
   const int64_t wide = (out_c + 3) / 4 * 4;
-  const float* from = context.Floats(1);
+  const GpuFloats from = context.LaterFloats(1);
   const int weights = context.Constant(static_cast<size_t>(taps * in_c * wide), [&](float* to) {
-    TransposeRows(from, taps * in_c, out_c, taps * in_c, to, wide);
+    TransposeRows(from.Read(), taps * in_c, out_c, taps * in_c, to, wide);
   });
   const float* bias = context.input(3) == nullptr ? nullptr : context.Floats(3);
   const int biases = context.Constant(static_cast<size_t>(wide), [&](float* to) {

@@ -36,10 +36,11 @@ Sizes SizesOf(const GpuContext& context, const Window& window, int tile) {
 
 int Filters(GpuContext& context, const Sizes& sizes, int tile) {
   const Shape& shape = context.input(1)->shape;  // [output][3][3][input]
-  const float* weights = context.Floats(1);
+  const GpuFloats floats = context.LaterFloats(1);
   const int64_t in_c = shape[3], out_c = shape[0];
   const int64_t per_position = sizes.in_wide * sizes.out_wide;
   return context.FloatConstant(static_cast<size_t>(sizes.positions * per_position), [&](float* to) {
+    const float* weights = floats.Read();
     for (int position = 0; position < sizes.positions; ++position, to += per_position) {
       double factors[9];
       WinogradFactors(tile, position, factors);

@@ -47,10 +47,10 @@ int64_t Blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // gemm's B of the weights [n][k], n rounded up to `multiple`.
 int ColumnWeights(GpuContext& context, int64_t n, int64_t k, int64_t multiple) {
-  const float* from = context.Floats(1);
+  const GpuFloats from = context.LaterFloats(1);
   const int64_t wide = Blocks(n, multiple) * multiple;
   return context.Constant(static_cast<size_t>(k * wide),
-                          [&](float* to) { TransposeRows(from, k, n, k, to, wide); });
+                          [&](float* to) { TransposeRows(from.Read(), k, n, k, to, wide); });
 }
 
 // A tile of four rows that split the depth serves single rows, too.

@@ -30,6 +30,7 @@ Context::Context(const Device& device, ContextHandle context, const ContextOptio
     : device_(device),
       context_(std::move(context)),
       cache_(ProgramFolder(options), options.cache_limit_bytes),
+      weights_(ProgramFolder(options), options.weights_limit_bytes),
       tuning_(ProgramFolder(options), DriverIdentity(device.info)),
       blas_(device_, context_, cache_) {}
 

@@ -14,14 +14,16 @@
 #include "runtime/backend/opencl/memory.h"
 #include "runtime/backend/opencl/program_cache.h"
 #include "runtime/backend/opencl/tune_table.h"
+#include "runtime/backend/opencl/weight_cache.h"
 
 namespace topwork {
 namespace opencl {
 
 struct ContextOptions {
-  // Where compiled programs are kept, see DeviceCacheFolder.
+  // Where compiled programs and arranged weights are kept, see DeviceCacheFolder.
   std::string cache_folder;
   uint64_t cache_limit_bytes = ProgramCache::kDefaultLimitBytes;
+  uint64_t weights_limit_bytes = WeightCache::kDefaultLimitBytes;
   bool low_priority = false;  // no high clock is asked for
 };
 
@@ -50,6 +52,7 @@ class Context {
   Blas& blas() { return blas_; }
   // What is known of kernels' speeds on this device.
   TuneTable& tuning() { return tuning_; }
+  const WeightCache& weights() const { return weights_; }
 
   // How programs came to be, for tests and reports.
   struct Counts {
@@ -70,6 +73,7 @@ class Context {
   const Device device_;
   const ContextHandle context_;
   const ProgramCache cache_;
+  const WeightCache weights_;
   TuneTable tuning_;
   Blas blas_;
   mutable std::mutex mutex_;

@@ -49,14 +49,14 @@ void HostRanges::Release(const void* data) {
   ranges_.erase(static_cast<const uint8_t*>(data));
 }
 
-ConstantCache::Key ConstantCache::KeyOf(Span<const uint8_t> bytes) {
+ConstantCache::Key ConstantCache::KeyOf(Span<const uint8_t> bytes, uint64_t hash) {
   Key key = {{}, bytes.size()};
   if (bytes.size() <= kHashedWhole) {
     Sha256 hash;
     hash.Update(bytes.data(), bytes.size());
     key.first = hash.Finish();
   } else {
-    const uint64_t hash = Hash64(bytes.data(), bytes.size(), 0);
+    if (hash == 0) hash = Hash64(bytes.data(), bytes.size(), 0);
     std::memcpy(key.first.data(), &hash, sizeof(hash));
   }
   return key;
@@ -72,8 +72,8 @@ Result<bool> ConstantCache::Holds(const DeviceBuffer& buffer, Span<const uint8_t
 
 // All happens under the lock: who asks for the same constant meanwhile waits for it.
 Result<std::shared_ptr<const DeviceBuffer>> ConstantCache::Get(
-    const std::shared_ptr<Context>& context, Span<const uint8_t> bytes, Stream* stream) {
-  const Key key = KeyOf(bytes);
+    const std::shared_ptr<Context>& context, Span<const uint8_t> bytes, Stream* stream, uint64_t hash) {
+  const Key key = KeyOf(bytes, hash);
   std::shared_ptr<const DeviceBuffer> known;  // the last holder forgets it, which takes the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = constants_.find(key);

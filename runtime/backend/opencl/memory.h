@@ -28,6 +28,8 @@ struct MemoryCounts {
   std::atomic<size_t> held_bytes{0};      // buffers alive now
   std::atomic<size_t> uploaded_bytes{0};  // constants, since the context was made
   std::atomic<size_t> copied_bytes{0};    // inputs and outputs of runs, likewise
+  std::atomic<size_t> arranged_bytes{0};  // weights, likewise
+  std::atomic<size_t> kept_bytes{0};      // weights that were read from files instead, likewise
 };
 
 // A buffer that is counted as long as it lives. Keeps its context.
@@ -69,16 +71,19 @@ class HostRanges {
 class ConstantCache {
  public:
   // The buffer with these bytes; uploaded through `stream` by whoever asks first, and freed with
-  // the last holder. `context` is the one that this cache belongs to.
+  // the last holder. `context` is the one that this cache belongs to. `hash`: Hash64 of more than
+  // kHashedWhole bytes with seed 0, where it is known.
   Result<std::shared_ptr<const DeviceBuffer>> Get(const std::shared_ptr<Context>& context,
-                                                  Span<const uint8_t> bytes, Stream* stream);
+                                                  Span<const uint8_t> bytes, Stream* stream,
+                                                  uint64_t hash = 0);
   // How many there are now.
   size_t size() const;
 
+  static constexpr size_t kHashedWhole = 4096;
+
  private:
   using Key = std::pair<std::array<uint8_t, 32>, size_t>;
-  static constexpr size_t kHashedWhole = 4096;
-  static Key KeyOf(Span<const uint8_t> bytes);
+  static Key KeyOf(Span<const uint8_t> bytes, uint64_t hash);
   // Whether a buffer of the same key has these bytes.
   static Result<bool> Holds(const DeviceBuffer& buffer, Span<const uint8_t> bytes, Stream* stream);
   void Forget(const Key& key);

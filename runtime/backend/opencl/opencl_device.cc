@@ -38,6 +38,12 @@ class OpenClDevice final : public topwork::Device {
     return stream.Check({launches.data(), launches.size()});
   }
 
+  bool KeepsWeights() const override { return context_->weights().is_on(); }
+  std::shared_ptr<GpuWeights> FindWeights(
+      const GpuProgram& trial, const std::vector<const TensorView*>& tensors) const override {
+    return context_->weights().Find(trial, tensors);
+  }
+
   Result<std::shared_ptr<const topwork::LoadedProgram>> Load(GpuProgram program) const override {
     TW_ASSIGN_OR_RETURN(std::shared_ptr<const OpenClProgram> loaded,
                         OpenClProgram::Load(context_, std::move(program)));

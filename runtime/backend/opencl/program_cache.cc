@@ -16,12 +16,28 @@ const char kSuffix[] = ".clbin";
 
 RecordId ProgramId(const std::string& key) { return {RecordKind::kProgram, 1, key}; }
 
-bool HasSuffix(const std::string& name) {
-  const size_t size = std::strlen(kSuffix);
-  return name.size() > size && name.compare(name.size() - size, size, kSuffix) == 0;
-}
-
 }  // namespace
+
+void RemoveOldest(const std::string& folder, const char* suffix, uint64_t limit_bytes) {
+  std::vector<port::FolderEntry> files;
+  if (port::ListFiles(folder.c_str(), &files) != 0) return;
+  const size_t size = std::strlen(suffix);
+  const auto foreign = [&](const port::FolderEntry& file) {
+    return file.name.size() <= size ||
+           file.name.compare(file.name.size() - size, size, suffix) != 0;
+  };
+  files.erase(std::remove_if(files.begin(), files.end(), foreign), files.end());
+  uint64_t total = 0;
+  for (const port::FolderEntry& file : files) total += file.size;
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    return a.changed_nanos != b.changed_nanos ? a.changed_nanos < b.changed_nanos : a.name < b.name;
+  });
+  for (const port::FolderEntry& file : files) {
+    if (total <= limit_bytes) break;
+    port::RemoveFile((folder + "/" + file.name).c_str());
+    total -= file.size;
+  }
+}
 
 std::string ProgramCache::Key(const std::string& source, const std::string& options,
                               const std::string& driver) {
@@ -41,29 +57,12 @@ bool ProgramCache::Load(const std::string& key, std::vector<uint8_t>* out) const
 bool ProgramCache::Store(const std::string& key, Span<const uint8_t> binary) const {
   if (binary.empty() || binary.size() > limit_bytes_) return false;
   if (!KeepRecord(folder_, PathOf(key), ProgramId(key), binary)) return false;
-  MakeRoom();
+  RemoveOldest(folder_, kSuffix, limit_bytes_);
   return true;
 }
 
 void ProgramCache::Remove(const std::string& key) const {
   if (!folder_.empty()) port::RemoveFile(PathOf(key).c_str());
-}
-
-void ProgramCache::MakeRoom() const {
-  std::vector<port::FolderEntry> files;
-  if (port::ListFiles(folder_.c_str(), &files) != 0) return;
-  const auto foreign = [](const port::FolderEntry& file) { return !HasSuffix(file.name); };
-  files.erase(std::remove_if(files.begin(), files.end(), foreign), files.end());
-  uint64_t total = 0;
-  for (const port::FolderEntry& file : files) total += file.size;
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
-    return a.changed_nanos != b.changed_nanos ? a.changed_nanos < b.changed_nanos : a.name < b.name;
-  });
-  for (const port::FolderEntry& file : files) {
-    if (total <= limit_bytes_) break;
-    port::RemoveFile((folder_ + "/" + file.name).c_str());
-    total -= file.size;
-  }
 }
 
 }  // namespace opencl

@@ -16,6 +16,9 @@
 namespace topwork {
 namespace opencl {
 
+// Removes the oldest files of the folder whose names end so, until the others' bytes fit the limit.
+void RemoveOldest(const std::string& folder, const char* suffix, uint64_t limit_bytes);
+
 class ProgramCache {
  public:
   static constexpr uint64_t kDefaultLimitBytes = 64u << 20;
@@ -38,7 +41,6 @@ class ProgramCache {
   std::string PathOf(const std::string& key) const { return folder_ + "/" + key + ".clbin"; }
 
  private:
-  void MakeRoom() const;
   std::string folder_;
   uint64_t limit_bytes_;
 };

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/log.h"
+
 namespace topwork {
 namespace opencl {
 
@@ -16,13 +18,19 @@ Result<std::shared_ptr<const OpenClProgram>> OpenClProgram::Load(std::shared_ptr
   loaded->storage = program.storage;
   loaded->arena_bytes = program.arena_bytes;
   TW_ASSIGN_OR_RETURN(Stream stream, Stream::Create(context.get(), StreamOptions()));
+  if (program.weights != nullptr && program.weights->constants.empty()) {
+    if (!context->weights().Keep(&program)) Log(LogLevel::kDebug, "OpenCL: weights are not kept on disk");
+  }
   std::vector<int> buffer_of(program.blocks.size(), 0);
   for (size_t b = 0; b < program.blocks.size(); ++b) {
-    const std::vector<uint8_t> constant = std::move(program.blocks[b].constant);
-    if (constant.empty()) continue;
-    TW_ASSIGN_OR_RETURN(
-        std::shared_ptr<const DeviceBuffer> shared,
-        context->constants().Get(context, {constant.data(), constant.size()}, &stream));
+    GpuBlock& block = program.blocks[b];
+    const std::vector<uint8_t> constant = std::move(block.constant);  // freed when it is uploaded
+    const Span<const uint8_t> bytes = block.kept.empty() ? constant : block.kept;
+    if (bytes.empty()) continue;
+    MemoryCounts& counts = context->memory_counts();
+    (block.kept.empty() ? counts.arranged_bytes : counts.kept_bytes) += bytes.size();
+    TW_ASSIGN_OR_RETURN(std::shared_ptr<const DeviceBuffer> shared,
+                        context->constants().Get(context, bytes, &stream, block.hash));
     loaded->constants.push_back(std::move(shared));
     buffer_of[b] = loaded->n_buffers++;
   }

@@ -19,6 +19,7 @@ if(TOPWORK_OPENCL)
     stream.cc
     tune_table.cc
     tuner.cc
+    weight_cache.cc
     workspace.cc
   )
 else()

@@ -81,18 +81,19 @@ class OpenClTuner final : public GpuTuner {
 // Buffer 0 is the arena, the others are the constants; launches' blocks become their numbers.
 Status MakeBuffers(GpuProgram* program, const Context& context, Stream* stream,
                    std::vector<MemHandle>* buffers) {
-  const auto add = [&](const std::vector<uint8_t>& bytes) -> Status {
+  const auto add = [&](Span<const uint8_t> bytes) -> Status {
     TW_ASSIGN_OR_RETURN(MemHandle buffer, CreateBuffer(context.handle(), bytes.size()));
     TW_RETURN_IF_ERROR(stream->Upload(buffer, 0, bytes.data(), bytes.size()));
     buffers->push_back(std::move(buffer));
     return Status::Ok();
   };
-  TW_RETURN_IF_ERROR(add(std::vector<uint8_t>(std::max<size_t>(program->arena_bytes, 1))));
+  const std::vector<uint8_t> arena(std::max<size_t>(program->arena_bytes, 1));
+  TW_RETURN_IF_ERROR(add(arena));
   std::vector<int> numbers(program->blocks.size(), 0);
   for (size_t b = 0; b < program->blocks.size(); ++b) {
-    if (program->blocks[b].constant.empty()) continue;
+    if (!program->blocks[b].is_constant()) continue;
     numbers[b] = static_cast<int>(buffers->size());
-    TW_RETURN_IF_ERROR(add(program->blocks[b].constant));
+    TW_RETURN_IF_ERROR(add(program->blocks[b].constant_bytes()));
   }
   for (Launch& launch : program->launches) {
     for (LaunchArgument& argument : launch.arguments) {
