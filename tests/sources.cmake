@@ -285,6 +285,8 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/support.cc
     runtime/backend/opencl/tune_table_test.cc
     runtime/backend/opencl/tuner_test.cc
+    runtime/backend/opencl/weight_cache_test.cc
+    runtime/backend/opencl/weights_test.cc
     runtime/backend/opencl/use_shim.cc
     runtime/train/fit/device_fault_test.cc
     runtime/session/partition_run_test.cc

@@ -233,10 +233,11 @@ def names_to_change(texts):
     return result
 
 
-def definitions(has, selection):
+def definitions(has, selection, version):
     names = ["_GNU_SOURCE", "TW_BUILDING_LIBRARY 1", "TW_ISA baseline", "TW_ONE_ISA 1", "EIGEN_MPL2_ONLY",
              "EIGEN_DONT_PARALLELIZE", "EIGEN_NO_DEBUG"]
     names += ["TW_HAVE_TRAIN 1"] if has["train"] else []
+    names += [f'TW_VERSION_TEXT "{version}"'] if has["opencl"] else []
     names += ["TW_SELECTION 1"] if selection else []
     names += [f"TW_NO_{part.upper()} 1" for part in PARTS if not has[part]]
     lines = [f"#ifndef {name.split()[0]}\n#define {name}\n#endif\n" for name in names]
@@ -263,7 +264,7 @@ def amalgamate(args, has):
     flags = (f" --selection {os.path.basename(args.selection)}" if args.selection else "") + flags
     head = HEAD.format(version=version, arguments=flags, flatbuffers=flatbuffers or "of flatc",
                        opencl=", OpenCL (opencl-c-headers)" if has["opencl"] else "")
-    return head + definitions(has, args.selection) + "".join(writer.pieces)
+    return head + definitions(has, args.selection, version) + "".join(writer.pieces)
 
 
 def one_header(name):

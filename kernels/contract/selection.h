@@ -55,11 +55,11 @@ constexpr bool kShortLoops = false;
 #endif
 
 // The smallest library shares images out by rows alone, each by itself, and keeps functions of bytes
-// as operators of their own.
+// as operators of their own. It arranges weights for an OpenCL device at every start.
 #if defined(__OPTIMIZE_SIZE__)
-constexpr bool kSharesFinely = false, kFusesTables = false;
+constexpr bool kSharesFinely = false, kFusesTables = false, kKeepsWeights = false;
 #else
-constexpr bool kSharesFinely = true, kFusesTables = !kShortLoops;
+constexpr bool kSharesFinely = true, kFusesTables = !kShortLoops, kKeepsWeights = !kShortLoops;
 #endif
 
 // Weights of a single row are packed by the second run (kernels/ops/shared/gemm_plan.h).

@@ -222,7 +222,7 @@ int GpuContext::NewConstant(size_t bytes, bool is_arranged, FunctionRef<void(uin
   if (program_->is_trial) return NewBlock(0);
   const int number = NewBlock(bytes);
   GpuBlock& block = program_->blocks[static_cast<size_t>(number)];
-  if (is_arranged && bytes >= kLeastArranged && program_->weights != nullptr) {
+  if (kKeepsWeights && is_arranged && bytes >= kLeastArranged && program_->weights != nullptr) {
     const std::vector<GpuWeights::Constant>& kept = program_->weights->constants;
     const size_t k = program_->n_arranged++;
     if (k < kept.size() && kept[k].bytes.size() == bytes) {

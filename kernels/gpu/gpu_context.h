@@ -20,10 +20,12 @@
 namespace topwork {
 
 class GpuContext;
+
+// The values of a constant input, which are converted when they are read.
 class GpuFloats {
  public:
   GpuFloats(GpuContext* context, int input) : context_(context), input_(input) {}
-  const float* Read() const;
+  const float* Read() const;  // GpuContext::Floats
 
  private:
   GpuContext* context_;
@@ -75,7 +77,7 @@ class GpuContext {
   // The values of constant input i as real numbers; null in trials. A bias of integers has the
   // product of the data's and the weights' scales.
   const float* Floats(int i);
-  // Where values come from that only `fill` of a constant reads: nothing is converted before that.
+  // The same for what only `fill` of a constant reads.
   GpuFloats LaterFloats(int i);
   // n floats made now, uploaded once in the program's storage. `fill` finds zeros, and is not called
   // where the device has kept what it made (GpuWeights).

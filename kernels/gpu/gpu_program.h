@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "kernels/gpu/gpu_family.h"
 #include "kernels/gpu/gpu_format.h"
 #include "kernels/gpu/gpu_tuner.h"
@@ -42,9 +43,10 @@ struct GpuBlock {
   size_t offset = 0;
 
   Span<const uint8_t> constant_bytes() const {
-    return kept.empty() ? Span<const uint8_t>(constant.data(), constant.size()) : kept;
+    return is_kept() ? kept : Span<const uint8_t>(constant.data(), constant.size());
   }
-  bool is_constant() const { return !constant_bytes().empty(); }
+  bool is_kept() const { return kKeepsWeights && !kept.empty(); }
+  bool is_constant() const { return !constant.empty() || is_kept(); }
 };
 
 struct GpuProgram {
@@ -67,7 +69,7 @@ struct GpuProgram {
   // Tensors hold integers that an operator computes as real numbers: its answers are within a step
   // of the CPU's.
   bool has_reals_of_integers = false;
-  std::vector<GpuChoice> choices;  // those made
+  std::vector<GpuChoice> choices;       // those made
   std::shared_ptr<GpuWeights> weights;  // null: the device keeps none
   size_t n_arranged = 0;                // constants of its kind so far
   std::vector<GpuBlock> blocks;

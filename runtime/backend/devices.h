@@ -43,7 +43,7 @@ AutoDevice AutoDeviceVariable();
 
 struct OpenOptions {
   Storage storage = Storage::kFloat32;  // how the device keeps float tensors
-  // Folder for compiled programs and for measurements; "": the user's cache, "off": none.
+  // Folder for compiled programs, arranged weights and measurements; "": the user's cache, "off": none.
   std::string cache_folder;
   int tune_ms = 0;  // for how long kernels may be measured while sessions are prepared
   // To share the device with others, a phone's display above all:

@@ -34,8 +34,7 @@ class MappedBytes {
 
 // Writes the pieces one behind the other; readers see the old file or the whole new one. IO when it
 // cannot be written: the old file is then still there.
-Status WriteFile(const std::string& path, const char* what,
-                 Span<const Span<const uint8_t>> pieces);
+Status WriteFile(const std::string& path, const char* what, Span<const Span<const uint8_t>> pieces);
 inline Status WriteFile(const std::string& path, const char* what,
                         std::initializer_list<Span<const uint8_t>> pieces) {
   return WriteFile(path, what, Span<const Span<const uint8_t>>(pieces.begin(), pieces.size()));

@@ -28,7 +28,7 @@ constexpr KindRow kKinds[] = {
     {"chckpnt\n", "checkpoint"},       {"headfil\n", "head file"},
     {"program\n", "compiled program"}, {"tuning.\n", "tuning results"},
     {"numbers\n", "measurement"},      {"feature\n", "feature cache"},
-    {"monitor\n", "monitor"},         {"weights\n", "arranged weights"},
+    {"monitor\n", "monitor"},          {"weights\n", "arranged weights"},
 };
 
 struct Fixed {

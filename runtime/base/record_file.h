@@ -21,7 +21,16 @@
 
 namespace topwork {
 
-enum class RecordKind { kCheckpoint, kHead, kProgram, kTuning, kNumbers, kFeatures, kMonitor, kWeights };
+enum class RecordKind {
+  kCheckpoint,
+  kHead,
+  kProgram,
+  kTuning,
+  kNumbers,
+  kFeatures,
+  kMonitor,
+  kWeights
+};
 
 // "checkpoint": what messages call it.
 const char* RecordNoun(RecordKind kind);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -107,6 +106,15 @@ class SegmentPlanner {
     JoinParts(JoinLaunches(&program_, apart));
     PlaceBlocks();
     return Status::Ok();
+  }
+
+  // Forgets what was planned.
+  void Restart(const GpuProgram& empty) {
+    program_ = empty;
+    inputs_.clear();
+    outputs_.clear();
+    parts_.clear();
+    blocks_.clear();
   }
 
   GpuProgram program_;
@@ -243,34 +251,38 @@ class SegmentPlanner {
   std::map<int, int> blocks_;  // value → block
 };
 
-// What the device has kept of the segment, and the choices with which it was planned.
-Result<std::shared_ptr<GpuWeights>> FindWeights(const WorkGraph& graph, size_t begin, size_t end,
-                                                std::vector<GpuChoice>* choices) {
+bool SameChoices(const std::vector<GpuChoice>& a, const std::vector<GpuChoice>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return std::strcmp(x.chosen, y.chosen) == 0;
+  });
+}
+
+// Whether the program has all constants that were kept, or none because none were.
+bool UsesWeights(const GpuProgram& program) {
+  if (program.weights == nullptr) return true;
+  const size_t n_kept = program.weights->constants.size();
+  const auto is_arranged = [](const GpuBlock& block) { return block.is_arranged; };
+  return n_kept == 0 || (n_kept == program.n_arranged &&
+                         std::none_of(program.blocks.begin(), program.blocks.end(), is_arranged));
+}
+
+// Plans with the constants that the device has kept of such a segment, which a trial names. If the
+// plan turns out another one (a session may have measured kernels since), it has its own constants.
+Status PlanWithWeights(const WorkGraph& graph, size_t begin, size_t end, SegmentPlanner* planner) {
   const Device& device = *graph.ops[begin].device;
-  TW_ASSIGN_OR_RETURN(GpuProgram trial, PlanGpuTrial(graph, begin, end, device));
+  TW_ASSIGN_OR_RETURN(const GpuProgram trial, PlanGpuTrial(graph, begin, end, device));
   std::vector<const TensorView*> tensors;
   for (size_t i = begin; i < end; ++i) {
     const std::vector<const TensorView*> inputs = InputViews(graph, graph.ops[i].op);
     tensors.insert(tensors.end(), inputs.begin(), inputs.end());
   }
-  *choices = std::move(trial.choices);
-  return device.FindWeights(trial, tensors);
-}
-
-// Whether the program was planned like the trial that its weights are named by: another session may
-// have measured kernels meanwhile.
-bool UsesWeights(const GpuProgram& program, const std::vector<GpuChoice>& choices) {
-  const auto same = [](const GpuChoice& a, const GpuChoice& b) {
-    return std::strcmp(a.chosen, b.chosen) == 0;
-  };
-  if (!std::equal(choices.begin(), choices.end(), program.choices.begin(), program.choices.end(),
-                  same)) {
-    return false;
-  }
-  const size_t n_kept = program.weights->constants.size();
-  const auto arranged = [](const GpuBlock& block) { return block.is_arranged; };
-  return n_kept == 0 || (n_kept == program.n_arranged &&
-                         std::none_of(program.blocks.begin(), program.blocks.end(), arranged));
+  GpuProgram& program = planner->program_;
+  const GpuProgram empty = program;
+  program.weights = device.FindWeights(trial, tensors);
+  TW_RETURN_IF_ERROR(planner->Plan());
+  if (SameChoices(trial.choices, program.choices) && UsesWeights(program)) return Status::Ok();
+  planner->Restart(empty);
+  return planner->Plan();
 }
 
 }  // namespace
@@ -340,18 +352,12 @@ std::vector<Uncompiled> FindUncompiled(const WorkGraph& graph, size_t begin, siz
 Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   const Device& device = *graph.ops[begin].device;
   TuneSegment(graph, begin, end, device);
-  std::unique_ptr<SegmentPlanner> planned;
-  for (bool keeps : {device.KeepsWeights(), false}) {
-    planned =
-        std::make_unique<SegmentPlanner>(graph, begin, end, device, device.tuner(), "");
-    std::vector<GpuChoice> choices;
-    if (keeps) {
-      TW_ASSIGN_OR_RETURN(planned->program_.weights, FindWeights(graph, begin, end, &choices));
-    }
-    TW_RETURN_IF_ERROR(planned->Plan());
-    if (!keeps || UsesWeights(planned->program_, choices)) break;
+  SegmentPlanner planner(graph, begin, end, device, device.tuner(), "");
+  if (kKeepsWeights && device.KeepsWeights()) {
+    TW_RETURN_IF_ERROR(PlanWithWeights(graph, begin, end, &planner));
+  } else {
+    TW_RETURN_IF_ERROR(planner.Plan());
   }
-  SegmentPlanner& planner = *planned;
   GpuProgram& program = planner.program_;
   Step step;
   step.inputs = std::move(planner.inputs_);

@@ -72,7 +72,8 @@ Result<bool> ConstantCache::Holds(const DeviceBuffer& buffer, Span<const uint8_t
 
 // All happens under the lock: who asks for the same constant meanwhile waits for it.
 Result<std::shared_ptr<const DeviceBuffer>> ConstantCache::Get(
-    const std::shared_ptr<Context>& context, Span<const uint8_t> bytes, Stream* stream, uint64_t hash) {
+    const std::shared_ptr<Context>& context, Span<const uint8_t> bytes, Stream* stream,
+    uint64_t hash) {
   const Key key = KeyOf(bytes, hash);
   std::shared_ptr<const DeviceBuffer> known;  // the last holder forgets it, which takes the lock
   const std::lock_guard<std::mutex> lock(mutex_);

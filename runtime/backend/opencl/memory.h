@@ -28,8 +28,9 @@ struct MemoryCounts {
   std::atomic<size_t> held_bytes{0};      // buffers alive now
   std::atomic<size_t> uploaded_bytes{0};  // constants, since the context was made
   std::atomic<size_t> copied_bytes{0};    // inputs and outputs of runs, likewise
-  std::atomic<size_t> arranged_bytes{0};  // weights, likewise
-  std::atomic<size_t> kept_bytes{0};      // weights that were read from files instead, likewise
+  // Weights, likewise, where a folder keeps them: arranged, and found in files.
+  std::atomic<size_t> arranged_bytes{0};
+  std::atomic<size_t> kept_bytes{0};
 };
 
 // A buffer that is counted as long as it lives. Keeps its context.

@@ -38,9 +38,10 @@ class OpenClDevice final : public topwork::Device {
     return stream.Check({launches.data(), launches.size()});
   }
 
-  bool KeepsWeights() const override { return context_->weights().is_on(); }
+  bool KeepsWeights() const override { return kKeepsWeights && context_->weights().is_on(); }
   std::shared_ptr<GpuWeights> FindWeights(
       const GpuProgram& trial, const std::vector<const TensorView*>& tensors) const override {
+    if (!kKeepsWeights) return nullptr;
     return context_->weights().Find(trial, tensors);
   }
 

@@ -18,17 +18,21 @@ Result<std::shared_ptr<const OpenClProgram>> OpenClProgram::Load(std::shared_ptr
   loaded->storage = program.storage;
   loaded->arena_bytes = program.arena_bytes;
   TW_ASSIGN_OR_RETURN(Stream stream, Stream::Create(context.get(), StreamOptions()));
-  if (program.weights != nullptr && program.weights->constants.empty()) {
-    if (!context->weights().Keep(&program)) Log(LogLevel::kDebug, "OpenCL: weights are not kept on disk");
+  // Nothing is kept or uploaded for a program that does not compile.
+  TW_RETURN_IF_ERROR(stream.Check({program.launches.data(), program.launches.size()}));
+  if (kKeepsWeights && program.weights != nullptr && program.weights->constants.empty() &&
+      !context->weights().Keep(&program)) {
+    Log(LogLevel::kDebug, "OpenCL: arranged weights are not kept on disk");
   }
   std::vector<int> buffer_of(program.blocks.size(), 0);
   for (size_t b = 0; b < program.blocks.size(); ++b) {
     GpuBlock& block = program.blocks[b];
     const std::vector<uint8_t> constant = std::move(block.constant);  // freed when it is uploaded
-    const Span<const uint8_t> bytes = block.kept.empty() ? constant : block.kept;
+    const Span<const uint8_t> bytes = block.is_kept() ? block.kept : constant;
     if (bytes.empty()) continue;
     MemoryCounts& counts = context->memory_counts();
-    (block.kept.empty() ? counts.arranged_bytes : counts.kept_bytes) += bytes.size();
+    if (block.is_kept()) counts.kept_bytes += bytes.size();
+    if (block.is_arranged) counts.arranged_bytes += bytes.size();
     TW_ASSIGN_OR_RETURN(std::shared_ptr<const DeviceBuffer> shared,
                         context->constants().Get(context, bytes, &stream, block.hash));
     loaded->constants.push_back(std::move(shared));
@@ -48,7 +52,6 @@ Result<std::shared_ptr<const OpenClProgram>> OpenClProgram::Load(std::shared_ptr
   }
   loaded->launches = std::move(program.launches);
   loaded->part_ends = std::move(program.part_ends);
-  TW_RETURN_IF_ERROR(stream.Check({loaded->launches.data(), loaded->launches.size()}));
   return std::shared_ptr<const OpenClProgram>(std::move(loaded));
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr uint32_t kArrangement = 1;
 
 constexpr char kWeightSuffix[] = ".weights";
-constexpr size_t kSampleBytes = 4096;  // of each tensor, which the name stands for
+constexpr size_t kSampleBytes = 4096;    // of each tensor, which the name stands for
 constexpr size_t kPrefixBytes = 8 + 32;  // of a key: the seed and the digest
 
 struct Row {
@@ -193,7 +193,8 @@ bool WeightCache::Keep(GpuProgram* program) const {
   const std::vector<uint8_t> header = MakeGrowingHeader(id);
   pieces[0] = header;
   const char* noun = RecordNoun(RecordKind::kWeights);
-  if (port::MakeFolders(folder_.c_str()) != 0 || !WriteFile(to.path, noun, pieces).ok()) return false;
+  if (port::MakeFolders(folder_.c_str()) != 0 || !WriteFile(to.path, noun, pieces).ok())
+    return false;
   RemoveOldest(folder_, kWeightSuffix, limit_bytes_);
   return true;
 }

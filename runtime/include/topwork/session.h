@@ -68,7 +68,8 @@ typedef struct tw_session_options {
   // Of arena, scratch memory, packed weights and what a run takes beside them; 0: half of the
   // machine's memory, or of what a container may take; SIZE_MAX: no limit.
   size_t memory_limit_bytes;
-  // Folder for what is learnt of devices; NULL: the user's cache.
+  // Folder for what is learnt of devices, and for what they take again at every start: programs (64 MiB
+  // at most) and arranged weights (256 MiB at most). NULL: the user's cache; "off": nothing is kept.
   const char* cache_dir;
   // A session of the same model whose variables this one shares, as a model's signatures to train,
   // to infer and to save do. Runs of the two take turns. Either may be freed first; the other one's
