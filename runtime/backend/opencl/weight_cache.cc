@@ -17,7 +17,7 @@ namespace topwork {
 namespace opencl {
 namespace {
 
-// Raise it where operators arrange their weights in another way; weight_cache_test.cc notices.
+// Raise it where operators arrange their weights in another way; weights_test.cc notices.
 constexpr uint32_t kArrangement = 1;
 
 constexpr char kWeightSuffix[] = ".weights";

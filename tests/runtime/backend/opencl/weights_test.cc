@@ -338,42 +338,43 @@ uint64_t HashOf(const std::vector<std::vector<uint8_t>>& arranged) {
   return hash;
 }
 
-// Files of another arrangement must not be read: where this fails on purpose, raise kArrangement in
-// weight_cache.cc and write the new numbers here.
-TEST_CASE("opencl weights: arranged as their version says", "[backend]") {
+test::OptionsSpec ConvOptions(int stride) {
+  return test::OptionsSpec(test::kConv2dOptions).Int(1, stride).Int(2, stride);
+}
+test::OptionsSpec DepthwiseOptions() {
+  return test::OptionsSpec(test::kDepthwiseConv2dOptions).Int(1, 1).Int(2, 1).Int(3, 1);
+}
+
+std::vector<OneOp> FloatOps() {
   using test::OptionsSpec;
-  const auto conv = [](int stride) {
-    return OptionsSpec(test::kConv2dOptions).Int(1, stride).Int(2, stride);
-  };
-  const auto depthwise = OptionsSpec(test::kDepthwiseConv2dOptions).Int(1, 1).Int(2, 1).Int(3, 1);
-  const OneOp ops[] = {
+  return {
       {"winograd",
        OpCode::kConv2d,
        {1, 64, 64, 64},
        {66, 3, 3, 64},
        {1, 64, 64, 66},
-       conv(1),
+       ConvOptions(1),
        0x8e7259000da11492},
       {"direct",
        OpCode::kConv2d,
        {1, 16, 16, 30},
        {30, 3, 3, 30},
        {1, 8, 8, 30},
-       conv(2),
+       ConvOptions(2),
        0x758d1ecd170c8029},
       {"groups",
        OpCode::kConv2d,
        {1, 16, 16, 60},
        {60, 3, 3, 30},
        {1, 8, 8, 60},
-       conv(2),
+       ConvOptions(2),
        0x9f960cd2600100f5},
       {"depthwise",
        OpCode::kDepthwiseConv2d,
        {1, 9, 9, 402},
        {1, 3, 3, 402},
        {1, 9, 9, 402},
-       depthwise,
+       DepthwiseOptions(),
        0x702fdc08c080b4ff},
       {"transposed",
        OpCode::kTransposeConv,
@@ -390,29 +391,37 @@ TEST_CASE("opencl weights: arranged as their version says", "[backend]") {
        OptionsSpec(test::kFullyConnectedOptions),
        0x56fa376344ce2ae9},
   };
-  const OneOp of_bytes[] = {
+}
+
+std::vector<OneOp> ByteOps() {
+  return {
       {"conv",
        OpCode::kConv2d,
        {1, 16, 16, 30},
        {30, 3, 3, 30},
        {1, 8, 8, 30},
-       conv(2),
+       ConvOptions(2),
        0x58b66cc5e72f4e},
       {"depthwise",
        OpCode::kDepthwiseConv2d,
        {1, 9, 9, 402},
        {1, 3, 3, 402},
        {1, 9, 9, 402},
-       depthwise,
+       DepthwiseOptions(),
        0xfd1617373b68de48},
       {"product",
        OpCode::kFullyConnected,
        {40, 50},
        {90, 50},
        {40, 90},
-       OptionsSpec(test::kFullyConnectedOptions),
+       test::OptionsSpec(test::kFullyConnectedOptions),
        0x2a9951f4f8e9b8d7},
   };
+}
+
+// Files of another arrangement must not be read: where this fails on purpose, raise kArrangement in
+// weight_cache.cc and write the new numbers here.
+TEST_CASE("opencl weights: arranged as their version says", "[backend]") {
   Keeper device;
   test::ScriptedTuner tuner;
   tuner.forced = "winograd_4x4";  // where it can be
@@ -423,10 +432,10 @@ TEST_CASE("opencl weights: arranged as their version says", "[backend]") {
     REQUIRE(device.arranged.size() == 1);
     CHECK(HashOf(device.arranged) == op.hash);
   };
-  Plan(Build(ops[0], DType::kFloat32), device);
+  Plan(Build(FloatOps()[0], DType::kFloat32), device);
   CHECK(device.arranged[0].size() == 36 * 64 * 68 * sizeof(float));
-  for (const OneOp& op : ops) check(op, DType::kFloat32);
-  for (const OneOp& op : of_bytes) check(op, DType::kInt8);
+  for (const OneOp& op : FloatOps()) check(op, DType::kFloat32);
+  for (const OneOp& op : ByteOps()) check(op, DType::kInt8);
 }
 
 }  // namespace weights_test
