@@ -349,7 +349,7 @@ Result<PlacedSession> PlaceSession(std::shared_ptr<const Model> model,
     placement.StayOnCpu(kBuiltWithoutTrials);
     return Placed(Session::Create(std::move(model), options), placement);
   }
-  if (device.is_auto() && AutoDeviceVariable() != AutoDevice::kOff) {
+  if (kHasTrials && device.is_auto() && AutoDeviceVariable() != AutoDevice::kOff) {
     return PlaceByTrial(std::move(model), options, kTrialFlops,
                         [&] { return FindCandidate(device_options); });
   }
