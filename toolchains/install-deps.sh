@@ -40,7 +40,7 @@ ocl-icd-libopencl1 pocl-opencl-icd oclgrind libclblast1 openssh-client openssh-s
 openssl dpkg-dev lintian abigail-tools mmdebstrap meson doxygen openjdk-17-jdk-headless maven aapt clang-19 libclc-19" ;;
     zig) zig=yes; packages="$packages python3 python3-venv python3-dev" ;;
     long) zig=yes; packages="$packages qemu-user-static mmdebstrap g++-arm-linux-gnueabihf \
-g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-15 lld-15 python3 python3-venv python3-dev" ;;
+g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-aarch64-linux-gnu clang-19 lld-19 python3 python3-venv python3-dev" ;;
     python) python=yes; packages="$packages python3 python3-venv" ;;
     torch) torch=yes; packages="$packages python3 python3-venv" ;;
     ray) ray=yes; packages="$packages python3 python3-venv" ;;
