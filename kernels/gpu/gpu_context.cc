@@ -398,6 +398,11 @@ void GpuContext::TakesHalfProducts(int64_t size, int64_t other) {
   if (size % 4 == 0 && other % 4 == 0) TakesOptions(" -DTW_HALF_PRODUCTS");
 }
 
+void GpuContext::TakesWeights(size_t argument, int64_t n) {
+  if (n / 4 > static_cast<int64_t>(program_->image_pixels)) return;
+  program_->launches.back().arguments[argument].pixels = static_cast<int32_t>(n / 4);
+}
+
 void GpuContext::TakesFormat(const GpuFormat& format) {
   if (!format.is_real) TakesType(KernelType::kI32);
   if (format.is_bytes && moves_bytes_) TakesType(KernelType::kI8);

@@ -130,6 +130,9 @@ class GpuContext {
   // It can multiply in float16 such rows, where the device can.
   void TakesHalfProducts(int64_t size, int64_t other);
 
+  // Its `argument`, n elements of weights in fours, is an image where the device has such.
+  void TakesWeights(size_t argument, int64_t n);
+
   // The launch added last writes output 0, whose rows have so many elements, by tw_finish: it may take
   // stages.
   void TakesStages(int64_t columns);

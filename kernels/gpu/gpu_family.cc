@@ -1,5 +1,7 @@
 // The families. Registers and sums are the most with which their compilers keep every tile in
 // registers: tests/gpu_compilers shows it for Adreno and Mali, and that any tile fits NVIDIA and AMD.
+// Adreno reads weights as images, a path beside that of loads; so do TensorFlow Lite's delegate
+// (TEXTURES_MEM_X4), MNN, MACE and llama.cpp there.
 // Winograd's bounds are those by which TensorFlow Lite's GPU delegate takes it
 // (IsRecommendedForWinograd4x4To6x6), of Adreno 6xx for all Adrenos. None was measured here.
 #include "kernels/gpu/gpu_family.h"
@@ -9,16 +11,16 @@ namespace {
 
 constexpr int32_t kMany = 255;  // any tile fits
 constexpr GpuFamily kFamilies[] = {
-    {{"Adreno", "QUALCOMM", "freedreno"}, false, 16, 1, 96, 16, 128, 128, 128},
-    {{"Mali", "Immortalis"}, true, 24, 1, 54, 12, 64, 64, 32},
-    {{"Mali", "Immortalis"}, false, 24, 1, 54, 6, 64, 64, 32},
-    {{"PowerVR", "Imagination"}, false, 16, 1, kMany, kMany, 64, 64, 32},
-    {{"NVIDIA"}, false, 0, 1, kMany, kMany, 64, 64, 32},
-    {{"AMD", "Advanced Micro"}, false, 0, 1, kMany, kMany, 64, 32, 32},
-    {{"Intel"}, false, 0, 1, kMany, kMany, 64, 64, 32},
-    {{"a CPU"}, false, 0, 64, kMany, kMany, 128, 128, 32},
+    {{"Adreno", "QUALCOMM", "freedreno"}, false, true, 16, 1, 96, 16, 128, 128, 128},
+    {{"Mali", "Immortalis"}, true, false, 24, 1, 54, 12, 64, 64, 32},
+    {{"Mali", "Immortalis"}, false, false, 24, 1, 54, 6, 64, 64, 32},
+    {{"PowerVR", "Imagination"}, false, false, 16, 1, kMany, kMany, 64, 64, 32},
+    {{"NVIDIA"}, false, false, 0, 1, kMany, kMany, 64, 64, 32},
+    {{"AMD", "Advanced Micro"}, false, false, 0, 1, kMany, kMany, 64, 32, 32},
+    {{"Intel"}, false, false, 0, 1, kMany, kMany, 64, 64, 32},
+    {{"a CPU"}, false, false, 0, 64, kMany, kMany, 128, 128, 32},
 };
-constexpr GpuFamily kOthers = {{}, false, 0, 1, kMany, kMany, 128, 128, 32};
+constexpr GpuFamily kOthers = {{}, false, false, 0, 1, kMany, kMany, 128, 128, 32};
 
 }  // namespace
 

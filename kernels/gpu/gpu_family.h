@@ -10,6 +10,7 @@ namespace topwork {
 struct GpuFamily {
   char names[3][16];    // parts of devices' and vendors' names
   bool has_dots;        // the row is for devices with dot products of bytes alone
+  bool weight_images;   // weights of the hot kernels are read as images, beside the data's buffers
   int32_t flush_every;  // so many commands may gather before they are sent; 0: the driver decides
   int32_t worth;        // of a work-item, where tiles ask for enough of them: CPUs need few
   int32_t registers;    // of 32 bits, for what FitsRegisters counts

@@ -61,6 +61,7 @@ struct GpuProgram {
   bool is_trial = false;  // planned to see whether it can be: constants are not computed
   Storage storage = Storage::kFloat32;
   bool half_products = false;  // with float16: the device can compute in it
+  size_t image_pixels = 0;     // of the largest image of weights; 0: there are none
   const GpuFamily* family = &GpuFamilyOf("", "");
   GpuTuner* tuner = nullptr;   // null: variants that suit the family
   std::string forced_variant;  // taken wherever it fits, for measuring

@@ -52,6 +52,7 @@ struct LaunchArgument {
   int32_t buffer = -1;      // kBuffer: its index
   size_t offset_bytes = 0;  // kBuffer: a multiple of the device's base alignment
   size_t bytes = 0;         // kBuffer: how much from there; 0: to its end
+  int32_t pixels = 0;       // kBuffer: > 0: an image over it, of so many fours
 
   static LaunchArgument Buffer(int32_t index, size_t offset_bytes = 0, size_t bytes = 0) {
     LaunchArgument argument;
@@ -136,6 +137,9 @@ struct Launch {
   // What the program is compiled with.
   std::string Defines() const {
     std::string defines = TypeDefine(type) + options;
+    for (const LaunchArgument& argument : arguments) {
+      if (argument.pixels > 0) defines += " -DTW_WEIGHT_IMAGE";
+    }
     for (size_t i = 0; i < stages.size(); ++i) {
       const std::string number = std::to_string(i + 1);
       defines += " -DTW_STAGE" + number + "=" + stages[i].function;

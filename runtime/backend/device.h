@@ -19,7 +19,8 @@ namespace topwork {
 
 struct DeviceLimits {
   size_t total_bytes = 0;
-  size_t block_bytes = 0;  // of one buffer
+  size_t block_bytes = 0;   // of one buffer
+  size_t image_pixels = 0;  // of an image over a buffer; 0: it has none
 };
 
 // A program on a device: kernels compiled, constants uploaded. Immutable; all sessions of a plan

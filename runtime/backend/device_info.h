@@ -28,6 +28,7 @@ struct DeviceInfo {
   size_t base_align_bytes = 0;  // alignment of sub-buffers
   bool fp16 = false;            // arithmetic; half storage works everywhere
   bool images = false;
+  size_t image_pixels = 0;         // of an image over a buffer
   bool host_unified = false;       // shares the processor's memory
   bool int_dot = false;            // dot products of bytes
   bool arm_dot = false;            // by Arm's own extension

@@ -78,6 +78,7 @@ class SegmentPlanner {
     program_.storage = device.storage();
     program_.half_products = device.has_half_products();
     program_.family = &device.family();
+    if (program_.family->weight_images) program_.image_pixels = device.limits().image_pixels;
     program_.tuner = tuner;
     program_.forced_variant = forced_variant;
   }

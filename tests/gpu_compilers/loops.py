@@ -7,15 +7,15 @@ An instruction set is a function that says of an instruction's text what it is: 
 import collections
 
 WIDTHS = (8, 16, 32, 64, 96, 128)  # bits of a load
-COLUMNS = ["instructions", "multiply_adds"] + [f"load{bits}" for bits in WIDTHS]
+COLUMNS = ["instructions", "multiply_adds"] + [f"load{bits}" for bits in WIDTHS] + ["textures"]
 
 
 ADDS = ("float", "dot", "integer")  # multiply-adds; of integers, those that compute addresses are among them
 
 
-class Kind(collections.namedtuple("Kind", "adds n_adds load_bits count", defaults=("", 0, 0, 1))):
+class Kind(collections.namedtuple("Kind", "adds n_adds load_bits count is_texture", defaults=("", 0, 0, 1, False))):
     """adds, n_adds: which multiply-adds (ADDS), and how many; load_bits: of one load from the device's memory, 0 for
-    what is none; count: instructions that the line stands for."""
+    what is none; count: instructions that the line stands for; is_texture: the load is a texture's."""
 
 
 def innermost(code):
@@ -40,6 +40,7 @@ def count(code, kind_of):
         sums[kind.adds] += kind.n_adds * kind.count
         if kind.load_bits:
             sums[f"load{kind.load_bits}"] += kind.count
+            sums["textures"] += kind.count * kind.is_texture
     return sums
 
 

@@ -24,7 +24,11 @@ def adreno_kind(text):
         return loops.Kind("dot", 4 if name.startswith("dp4") else 2, count=count)
     if re.match(r"(mad|madsh)\.", name):
         return loops.Kind("integer", 1, count=count)
-    load = re.match(r"(?:ldg|ldib|isam)\S*\.[usf](8|16|32)", name)
+    texture = re.match(r"i?sam\S*\s+(?:\(\w+\))*?\([fus](16|32)\)\(([xyzw]+)\)", text)
+    if texture:
+        bits = int(texture.group(1)) * len(texture.group(2))
+        return loops.Kind(load_bits=bits, count=count, is_texture=True)
+    load = re.match(r"(?:ldg|ldib)\S*\.[usf](8|16|32)", name)
     parts = re.search(r",\s*(\d)\s*$", text)
     if load:
         bits = int(load.group(1)) * (int(parts.group(1)) if parts else 1)

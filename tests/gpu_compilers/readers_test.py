@@ -51,6 +51,8 @@ MESA: info: br p0.x, #l54
 MESA: info: (rpt4)nop
 MESA: info: ldg.f32 r1.z, g[r1.x], 4
 MESA: info: ldg.u32 r3.y, g[r2.y], 1
+MESA: info: (sy)isam.base0 (f32)(xyzw)r5.x, r6.x, t#16, a1.x
+MESA: info: isam (f16)(xyzw)hr1.x, r6.x, s#0, t#0
 MESA: info: (sy)mad.f32 r0.w, r1.z, r3.y, r0.w
 MESA: info: (rpt1)mad.f32 r0.w, r1.z, r3.y, r0.w
 MESA: info: jump #l23
@@ -67,6 +69,8 @@ ptxas info    : Function properties for twice_f32
 ptxas info    : Used 56 registers, used 0 barriers, 416 bytes cmem[0]
 """
 
+HOT = ("gemm", "gemv", "conv_2d", "depthwise_rows", "depthwise_pointwise", "batch_matmul")
+
 
 def expect(got, wanted):
     if got != wanted:
@@ -79,8 +83,8 @@ def check_readers():
     row = loops.hottest(amd.listed(LISTING)["twice_f32"], amd.kind)
     expect((row["instructions"], row["multiply_adds"], row["load128"], row["load64"]), (3, 1, 1, 0))
     row = mesa.adreno(IR3)["twice_f32"]
-    expect((row["registers"], row["spills"], row["instructions"], row["multiply_adds"]), (4, 1, 13, 3))
-    expect((row["load32"], row["load128"]), (1, 1))
+    expect((row["registers"], row["spills"], row["instructions"], row["multiply_adds"]), (4, 1, 15, 3))
+    expect((row["load32"], row["load64"], row["load128"], row["textures"]), (1, 1, 2, 2))
     expect(nvidia.resources(PTXAS), {"twice_f32": {"registers": 56, "spills": 24, "private": 16}})
 
 
@@ -104,10 +108,16 @@ def check_recorded():
         rows = table.read(gpu)[1]
         expect(len(rows) > 300, True)
         expect([key for key, row in rows.items() if row["spills"] or row["private"]], [])
-        aligned = {key: row for key, row in rows.items() if key[0] in ("gemm", "conv_2d", "depthwise_rows")
-                   and "-DTW_ALIGNED" in key[1] and "-DTW_HALF" not in key[1]}
-        expect(len(aligned) > 10, True)
-        expect([key for key, row in aligned.items() if table.loads(row) != row["load128"]], [])
+        aligned = {key: row for key, row in rows.items() if key[0] in HOT and "-DTW_ALIGNED" in key[1]}
+        halves = {key: row for key, row in aligned.items() if "-DTW_HALF" in key[1]}
+        floats = {key: row for key, row in aligned.items() if key not in halves}
+        expect((len(floats) > 10, len(halves) > 10), (True, True))
+        expect([key for key, row in floats.items() if table.loads(row) != row["load128"]], [])
+        expect([key for key, row in halves.items() if table.loads(row) != row["load64"] + row["load128"]], [])
+        weights = [key for key, row in rows.items() if row["textures"]]
+        expect(weights, [key for key in rows if "-DTW_WEIGHT_IMAGE" in key[1]])
+        wanted = [key for key in rows if key[0] in ("gemm", "conv_2d")] if gpu.startswith("adreno") else []
+        expect(weights, wanted)
 
 
 def check_model():

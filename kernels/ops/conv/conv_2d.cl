@@ -12,7 +12,7 @@
 #define TW_FOURS (TW_CHANNELS / 4)
 #define TW_ZEROS 8
 #define TW_SUMS tw_sums(TW_PIXELS * TW_FOURS)
-#define TW_LINE TW_NAME2(tw_line, TW_CHANNELS)
+#define TW_WEIGHT_LINE TW_NAME2(tw_weight_line, TW_CHANNELS)
 
 #define TW_BLOCK_OF(pixels, channels) pixels##x##channels
 #define TW_CONV_KERNEL(pixels, channels) TW_KERNEL_FOR(conv_2d, TW_BLOCK_OF(pixels, channels))
@@ -27,12 +27,13 @@ inline void tw_conv_2d_store(tw_in residual, tw_out output, int at, int column, 
 }
 
 TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
-    tw_in restrict input, tw_in restrict weights, tw_in restrict bias, tw_in restrict residual,
+    tw_in restrict input, TW_WEIGHTS weights, tw_in restrict bias, tw_in restrict residual,
     tw_out restrict output, int in_h, int in_w, int in_c, int out_h, int out_w, int out_c,
     int group_in, int group_out,  // channels of a group
     int filter_h, int filter_w, int stride_h, int stride_w, int dilation_h, int dilation_w,
     int pad_top, int pad_left, int has_residual, int n_rows, float lo, float hi TW_TAIL) {
   const int blocks = (group_out + TW_CHANNELS - 1) / TW_CHANNELS, wide = blocks * TW_CHANNELS;
+  const int line = blocks * TW_FOURS * TW_STEP;
   const int g = (int)get_global_id(0) / blocks;
   const int oc = ((int)get_global_id(0) - g * blocks) * TW_CHANNELS;
   const int x0 = (int)get_global_id(1) * TW_PIXELS, row = (int)get_global_id(2);
@@ -65,13 +66,14 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
         from[p] = inside ? input + (((b * in_h + iy) * in_w + ix) * in_c + g * group_in) : bias;
         step[p] = inside ? 1 : 0;
       }
-      tw_in w = weights + ((g * filter_h + ky) * filter_w + kx) * group_in * wide + oc;
+      tw_weight_row w = TW_FIRST(weights) +
+                   (((g * filter_h + ky) * filter_w + kx) * group_in * blocks * TW_FOURS + oc / 4) * TW_STEP;
       int c = 0;
 #ifdef TW_HALF_PRODUCTS
-      for (; c + 8 <= group_in; c += 8, w += 8 * wide) {
+      for (; c + 8 <= group_in; c += 8, w += 8 * line) {
         tw_half4 k[TW_FOURS][8];
 #pragma unroll
-        for (int f = 0; f < TW_FOURS; ++f) tw_half_lines8(k[f], w + 4 * f, wide)
+        for (int f = 0; f < TW_FOURS; ++f) tw_half_lines8(k[f], weights, w + f * TW_STEP, line)
 #pragma unroll
         for (int p = 0; p < TW_PIXELS; ++p) {
           const tw_half4 v0 = tw_half4_at(from[p]), v1 = tw_half4_at(from[p] + 4);
@@ -82,7 +84,7 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
       }
       if (c + 4 <= group_in) {
 #else
-      for (; c + 4 <= group_in; c += 4, w += 4 * wide) {
+      for (; c + 4 <= group_in; c += 4, w += 4 * line) {
 #endif
         float4 v[TW_PIXELS];
 #pragma unroll
@@ -92,7 +94,7 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
         }
         float4 k[4][TW_FOURS];
 #pragma unroll
-        for (int j = 0; j < 4; ++j) TW_LINE(k[j], w + j * wide)
+        for (int j = 0; j < 4; ++j) TW_WEIGHT_LINE(k[j], weights, w + j * line)
 #pragma unroll
         for (int f = 0; f < TW_FOURS; ++f) {
 #pragma unroll
@@ -103,10 +105,10 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
         }
       }
 #ifndef TW_ALIGNED
-      for (; c < group_in; ++c, w += wide) {
+      for (; c < group_in; ++c, w += line) {
 #pragma unroll
         for (int f = 0; f < TW_FOURS; ++f) {
-          const float4 k = tw_aligned4(w + 4 * f);
+          const float4 k = tw_weight4(weights, w + f * TW_STEP);
 #pragma unroll
           for (int p = 0; p < TW_PIXELS; ++p) {
             sum[p][f][0] += k * (float)tw_load(0, from[p]);

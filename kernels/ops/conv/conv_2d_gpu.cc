@@ -107,6 +107,7 @@ void AddDirect(GpuContext& context, const Window& window, const ConvBlock& block
   context.TakesOptions(ConvBlockOptions(block.pixels, block.fours * 4));
   context.TakesRows(filter[3], filter[0] / groups);
   context.TakesHalfProducts(filter[3], filter[0] / groups);
+  context.TakesWeights(1, grid.channels * filter[1] * filter[2] * filter[3] * block.fours * 4);
   context.TakesStages(filter[0]);
 }
 

@@ -41,13 +41,15 @@ const RowsKernel* FindRowsKernel(const GpuContext& context, const Window& window
   return nullptr;
 }
 
-// Of channels that are not aligned, every value of a line has an address.
+// Of channels that are not aligned, every value of a line has an address; of those that are, halves
+// lie beside the floats that they become.
 int64_t PixelsOf(const GpuContext& context, const RowsKernel& kernel) {
-  const int64_t each = context.input(0)->shape[3] % 4 == 0 ? 4 : 6;
+  const bool is_aligned = context.input(0)->shape[3] % 4 == 0;
+  const int64_t each = is_aligned ? 4 : 6, halves = is_aligned && !context.is_float32() ? 1 : 0;
   int64_t n = kernel.pixels;
-  while (n > 1 &&
-         !FitsRegisters(context.family(), 4 * n, each * kernel.line(n) + 4 * kernel.taps)) {
-    n /= 2;
+  while (n > 1 && !FitsRegisters(context.family(), (4 + halves) * n,
+                                 each * kernel.line(n) + 4 * kernel.taps)) {
+    --n;
   }
   return n;
 }

@@ -1,7 +1,7 @@
 // C = act(A B + bias + residual) with float32 sums: FULLY_CONNECTED and 1x1 CONV_2D.
 //
-// A is [m, k] dense, C and the residual are [m, n], B is [k][n rounded up to TW_COLUMNS], the bias
-// as long. TW_ROWS rows by TW_COLUMNS (4 or 8) columns per work-item, after which the kernel is
+// A is [m, k] dense, C and the residual are [m, n], B is [k][n rounded up to TW_COLUMNS], read as
+// weights, the bias as long. TW_ROWS rows by TW_COLUMNS (4 or 8) columns per work-item, after which the kernel is
 // named: gemm_f32_4x8. Loops over TW_ROWS and TW_FOURS unroll, and arrays of these sizes are
 // registers. x: blocks of columns; y: blocks of rows.
 //
@@ -12,6 +12,7 @@
 #define TW_FOURS (TW_COLUMNS / 4)
 #define TW_GROUP 64
 #define TW_LINE TW_NAME2(tw_line, TW_COLUMNS)
+#define TW_WEIGHT_LINE TW_NAME2(tw_weight_line, TW_COLUMNS)
 // With TW_SCALED the rows of A are multiplied by a row first.
 #ifdef TW_SCALED
 #define TW_SCALE , tw_in scale
@@ -44,21 +45,23 @@
     }                                                                          \
   }
 
-TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict residual,
+TW_GEMM(tw_in restrict a, TW_WEIGHTS b, tw_in restrict bias, tw_in restrict residual,
         tw_out restrict c, int m, int n, int k, int has_residual, float lo,
         float hi TW_SCALE TW_TAIL) {
 #ifdef TW_SPLIT
   __local float4 part[TW_ROWS * TW_GROUP];
   const int id = (int)get_local_id(0), first = id / 8, parts = TW_GROUP / 8;
-  const int column = (tw_group_id(0) * 8 + (id & 7)) * TW_COLUMNS;
+  const int block = tw_group_id(0) * 8 + (id & 7), column = block * TW_COLUMNS;
 #else
-  const int first = 0, parts = 1, column = (int)get_global_id(0) * TW_COLUMNS;
+  const int first = 0, parts = 1;
+  const int block = (int)get_global_id(0), column = block * TW_COLUMNS;
   if (column >= n || (int)get_global_id(1) * TW_ROWS >= m) return;
 #endif
   const int row = (int)get_global_id(1) * TW_ROWS;
-  const int wide = (n + TW_COLUMNS - 1) / TW_COLUMNS * TW_COLUMNS;
+  const int blocks = (n + TW_COLUMNS - 1) / TW_COLUMNS, wide = blocks * TW_FOURS * TW_STEP;
   // Where this part of the depth begins.
-  tw_in from[TW_ROWS], line = b + TW_CHAIN * first * wide + min(column, wide - TW_COLUMNS);
+  tw_in from[TW_ROWS];
+  tw_weight_row line = TW_FIRST(b) + TW_CHAIN * first * wide + min(block, blocks - 1) * TW_FOURS * TW_STEP;
   float4 sum[TW_ROWS][TW_FOURS];
 #pragma unroll
   for (int r = 0; r < TW_ROWS; ++r) {
@@ -71,7 +74,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
   for (; i + 8 <= k; i += 8 * parts) {
     tw_half4 w[TW_FOURS][8];
 #pragma unroll
-    for (int f = 0; f < TW_FOURS; ++f) tw_half_lines8(w[f], line + 4 * f, wide)
+    for (int f = 0; f < TW_FOURS; ++f) tw_half_lines8(w[f], b, line + f * TW_STEP, wide)
 #pragma unroll
     for (int r = 0; r < TW_ROWS; ++r) {
       const tw_half4 v0 = tw_rounded4(tw_half4_at(from[r]) TW_HALF_TIMES4(i));
@@ -94,7 +97,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
     }
     float4 w[4][TW_FOURS];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) TW_LINE(w[j], line + j * wide)
+    for (int j = 0; j < 4; ++j) TW_WEIGHT_LINE(w[j], b, line + j * wide)
 #pragma unroll
     for (int f = 0; f < TW_FOURS; ++f) {
 #pragma unroll
@@ -109,7 +112,7 @@ TW_GEMM(tw_in restrict a, tw_in restrict b, tw_in restrict bias, tw_in restrict 
   for (; i < k; ++i) {
 #pragma unroll
     for (int f = 0; f < TW_FOURS; ++f) {
-      const float4 v = tw_aligned4(line + 4 * f);
+      const float4 v = tw_weight4(b, line + f * TW_STEP);
 #pragma unroll
       for (int r = 0; r < TW_ROWS; ++r) sum[r][f] += (float)tw_load(0, from[r]) TW_TIMES(i) * v;
     }

@@ -144,6 +144,7 @@ void AddTile(GpuContext& context, const GemmTile& tile, int64_t m, int64_t n, in
                        " -DTW_COLUMNS=" + std::to_string(tile.columns));
   context.TakesRows(k, n);
   context.TakesHalfProducts(k, n);
+  context.TakesWeights(1, k * Blocks(n, tile.columns) * tile.columns);
   context.TakesStages(n);
   context.TakesScale(0, k);
 }

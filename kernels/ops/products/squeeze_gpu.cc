@@ -62,6 +62,7 @@ void AddLayer(const Launch& dense, Launch* squeeze) {
        {dense.arguments[kB], dense.arguments[kBias], IntArg(n), IntArg(FoursAtOnce(n)),
         dense.arguments[kLo], dense.arguments[kHi]}) {
     squeeze->arguments.push_back(argument);
+    squeeze->arguments.back().pixels = 0;
   }
   squeeze->arguments[kY] = dense.arguments[kC];
   for (size_t i = kEnd; i < dense.arguments.size(); ++i) {

@@ -116,7 +116,7 @@ Result<ProgramHandle> Context::MakeProgram(const std::string& program, const std
   };
   const bool has_3_0 = device_.info.version_number >= 300;
   const LanguageExtensions has = {device_.info.int_dot && has_3_0, device_.info.arm_dot,
-                                  has_3_0 && HasSubGroups(device_)};
+                                  has_3_0 && HasSubGroups(device_), device_.info.fp16};
   const std::vector<std::string> ways = BuildOptions(program, defines, has);
   for (size_t i = 0; i + 1 < ways.size(); ++i) {
     Result<ProgramHandle> made = make(ways[i]);

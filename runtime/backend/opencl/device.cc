@@ -105,6 +105,9 @@ void AskDevice(Device* device) {
   const cl_uint align_bits = DeviceValue<cl_uint>(*device, CL_DEVICE_MEM_BASE_ADDR_ALIGN);
   info.base_align_bytes = align_bits >= 8 ? align_bits / 8 : kLargestAlign;
   info.images = DeviceValue<cl_bool>(*device, CL_DEVICE_IMAGE_SUPPORT) != CL_FALSE;
+  if (info.images) {
+    info.image_pixels = DeviceValue<size_t>(*device, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+  }
   info.host_unified = DeviceValue<cl_bool>(*device, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
   // The platform's are those that all its devices share.
   const std::string extensions =

@@ -101,6 +101,21 @@ Result<MemHandle> CreateSubBuffer(const MemHandle& buffer, size_t offset_bytes, 
                          StrFormat("clCreateSubBuffer of {} bytes at {}", bytes, offset_bytes));
 }
 
+Result<MemHandle> CreateImage(const ContextHandle& context, const MemHandle& buffer, size_t pixels,
+                              bool is_half) {
+  const ClApi* api = buffer.api();
+  const cl_image_format format = {CL_RGBA,
+                                  static_cast<cl_channel_type>(is_half ? CL_HALF_FLOAT : CL_FLOAT)};
+  cl_image_desc desc = {};
+  desc.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
+  desc.image_width = pixels;
+  desc.buffer = buffer.get();
+  cl_int error = CL_SUCCESS;
+  cl_mem image =
+      api->clCreateImage(context.get(), CL_MEM_READ_ONLY, &format, &desc, nullptr, &error);
+  return Made<MemHandle>(api, image, error, StrFormat("clCreateImage of {} pixels", pixels));
+}
+
 Result<ProgramHandle> BuildFromSource(const ContextHandle& context, cl_device_id device,
                                       const std::string& name, const std::string& source,
                                       const std::string& options) {

@@ -97,6 +97,9 @@ Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes,
 Result<MemHandle> ShareBuffer(const MemHandle& buffer);
 // Part of a buffer; offset_bytes is a multiple of the device's base alignment.
 Result<MemHandle> CreateSubBuffer(const MemHandle& buffer, size_t offset_bytes, size_t bytes);
+// An image of so many pixels of four elements over a whole buffer, for reading.
+Result<MemHandle> CreateImage(const ContextHandle& context, const MemHandle& buffer, size_t pixels,
+                              bool is_half);
 
 // Compiled for `device`. A failed compilation is INTERNAL with `name` and the compiler's log.
 Result<ProgramHandle> BuildFromSource(const ContextHandle& context, cl_device_id device,

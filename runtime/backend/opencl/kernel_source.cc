@@ -34,7 +34,8 @@ Result<std::string> KernelSource(const std::string& program) {
 
 std::vector<std::string> BuildOptions(const std::string& program, const std::string& defines,
                                       const LanguageExtensions& has) {
-  const std::string more = defines.empty() ? "" : " " + defines;
+  std::string more = defines.empty() ? "" : " " + defines;
+  if (has.half && defines.find("-DTW_HALF") != std::string::npos) more += " -DTW_FP16";
   std::vector<std::string> ways;
   const bool takes_dots = program == "integer_product" || program == "limits";
   if (takes_dots && has.khronos_dot) ways.push_back("-cl-std=CL3.0 -DTW_DOT" + more);

@@ -31,6 +31,7 @@ struct LanguageExtensions {
   bool khronos_dot = false;  // cl_khr_integer_dot_product and OpenCL C 3.0
   bool arm_dot = false;      // cl_arm_integer_dot_product_int8
   bool sub_groups = false;   // and OpenCL C 3.0
+  bool half = false;         // cl_khr_fp16
 };
 // What a driver's compiler is told when the program is made, with a launch's defines: the first
 // that it accepts.

@@ -30,7 +30,8 @@ class OpenClDevice final : public topwork::Device {
 
   DeviceLimits limits() const override {
     const DeviceInfo& info = context_->info();
-    return {static_cast<size_t>(info.memory_bytes), static_cast<size_t>(info.max_allocation_bytes)};
+    return {static_cast<size_t>(info.memory_bytes), static_cast<size_t>(info.max_allocation_bytes),
+            info.image_pixels};
   }
 
   Status Check(const std::vector<Launch>& launches) const override {

@@ -115,6 +115,17 @@ Result<cl_mem> Stream::MemoryOf(const Launch& launch, size_t index, Span<const M
                          argument.buffer, buffers.size());
   }
   const MemHandle& whole = buffers[static_cast<size_t>(argument.buffer)];
+  if (argument.pixels > 0) {
+    const size_t pixels = static_cast<size_t>(argument.pixels);
+    cl_mem& known = commands->part_at_[{whole.get(), SIZE_MAX, pixels}];
+    if (known == nullptr) {
+      TW_ASSIGN_OR_RETURN(MemHandle image, CreateImage(context_->handle(), whole, pixels,
+                                                       launch.type == KernelType::kF16));
+      known = image.get();
+      commands->parts_.Add(std::move(image));
+    }
+    return known;
+  }
   if (argument.bytes == 0 && argument.offset_bytes == 0) return whole.get();
   if (argument.bytes == 0) {
     return InternalError("{}: argument {} has an offset but no size", NameOf(launch), index);
@@ -127,6 +138,23 @@ Result<cl_mem> Stream::MemoryOf(const Launch& launch, size_t index, Span<const M
     commands->parts_.Add(std::move(part));
   }
   return known;
+}
+
+Result<KernelHandle> Stream::MakeKernel(Launch* launch, Span<const MemHandle> buffers,
+                                        Commands* commands) const {
+  const auto make = [&] {
+    return context_->MakeKernel(launch->program, launch->Defines(), launch->Entry().c_str());
+  };
+  Result<KernelHandle> kernel = make();
+  bool has_images = false, fails = !kernel.ok();
+  for (size_t i = 0; i < launch->arguments.size(); ++i) {
+    if (launch->arguments[i].pixels == 0) continue;
+    has_images = true;
+    if (commands != nullptr) fails = fails || !MemoryOf(*launch, i, buffers, commands).ok();
+  }
+  if (!has_images || !fails) return kernel;
+  for (LaunchArgument& argument : launch->arguments) argument.pixels = 0;
+  return make();
 }
 
 Status Stream::RecordProduct(const Launch& launch, Span<const MemHandle> buffers,
@@ -199,8 +227,7 @@ Result<Commands> Stream::Record(Span<const Launch> launches, Span<const MemHandl
       TW_RETURN_IF_ERROR(RecordProduct(launch, buffers, &commands));
       continue;
     }
-    TW_ASSIGN_OR_RETURN(KernelHandle kernel, context_->MakeKernel(launch.program, launch.Defines(),
-                                                                  launch.Entry().c_str()));
+    TW_ASSIGN_OR_RETURN(KernelHandle kernel, MakeKernel(&launch, buffers, &commands));
     Commands::Step step;
     TW_ASSIGN_OR_RETURN(step.has_local, UsesGroups(kernel, &launch));
     for (size_t i = 0; i < launch.arguments.size(); ++i) {
@@ -222,9 +249,7 @@ Status Stream::Check(Span<const Launch> launches) {
       TW_RETURN_IF_ERROR(context_->blas().EnsureReady());
       continue;
     }
-    TW_ASSIGN_OR_RETURN(
-        const KernelHandle kernel,
-        context_->MakeKernel(launch.program, launch.Defines(), launch.Entry().c_str()));
+    TW_ASSIGN_OR_RETURN(const KernelHandle kernel, MakeKernel(&launch, {}, nullptr));
     TW_RETURN_IF_ERROR(UsesGroups(kernel, &launch).status());
   }
   return Status::Ok();

@@ -101,7 +101,11 @@ class Stream {
 
  private:
   Result<QueueHandle> MakeQueue(bool profile);
-  // The memory that a launch's argument means; a part of a buffer is kept in commands.
+  // The launch's kernel. Its weights become buffers where the device compiles none for images, or
+  // makes no image. `commands` null: no image is made.
+  Result<KernelHandle> MakeKernel(Launch* launch, Span<const MemHandle> buffers,
+                                  Commands* commands) const;
+  // The memory that a launch's argument means; parts of buffers and images are kept in commands.
   Result<cl_mem> MemoryOf(const Launch& launch, size_t index, Span<const MemHandle> buffers,
                           Commands* commands) const;
   // A launch of kind kGemm, with working memory of its own.

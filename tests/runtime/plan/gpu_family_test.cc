@@ -21,11 +21,13 @@ class FamilyGpu final : public test::FakeGpu {
   FamilyGpu(const std::string& device, bool has_dots)
       : family_(GpuFamilyOf(device, "", has_dots)) {}
   const GpuFamily& family() const override { return family_; }
+  DeviceLimits limits() const override { return {0, 0, image_pixels}; }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     launches_ = program.launches;
     return FakeGpu::Load(std::move(program));
   }
   const std::vector<Launch>& launches() const { return launches_; }
+  size_t image_pixels = 1024;
 
  private:
   const GpuFamily& family_;
@@ -81,6 +83,19 @@ TEST_CASE("gpu family: tiles are no larger than its registers", "[plan]") {
   CHECK(KernelOf("Mali-G610", 128, 32, 3) == "conv_2d_f32_2x4");  // each pixel has an address
 }
 
+TEST_CASE("gpu family: Adreno reads weights of products as images", "[plan]") {
+  const auto pixels = [](const char* device, int32_t channels, int32_t taps) {
+    return LaunchOf(device, 16, channels, taps).arguments[1].pixels;
+  };
+  CHECK(pixels("Adreno 740", 64, 1) == 64 * 64 / 4);
+  CHECK(pixels("Adreno 740", 66, 1) == 0);  // 66 x 68 values are too many
+  CHECK(pixels("Adreno 740", 17, 3) == 9 * 17 * 20 / 4);
+  for (const char* device : {"Mali-G610", "NVIDIA Orin", "a CPU", "PowerVR"}) {
+    CHECK(pixels(device, 64, 1) == 0);
+    CHECK(pixels(device, 17, 3) == 0);
+  }
+}
+
 TEST_CASE("gpu family: CPUs have large tiles for small images", "[plan]") {
   CHECK(KernelOf("a CPU", 16, 64, 1) == "gemm_f32_8x4");
   CHECK(KernelOf("NVIDIA Orin", 16, 64, 1) == "gemm_f32_2x4");
@@ -112,7 +127,7 @@ TEST_CASE("gpu family: depthwise layers take as many pixels as fit", "[plan]") {
   };
   CHECK(pixels("Adreno 740", 16, 5, 1) == 4);
   CHECK(pixels("Mali-G610", 16, 3, 1) == 4);
-  CHECK(pixels("Mali-G610", 17, 3, 1) == 2);
+  CHECK(pixels("Mali-G610", 17, 3, 1) == 3);
   CHECK(pixels("Mali-G610", 16, 3, 2) == 2);
   CHECK(pixels("Mali-G610", 16, 5, 1) == 2);
   CHECK(pixels("Mali-G610", 17, 5, 1) == 1);

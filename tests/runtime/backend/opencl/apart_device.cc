@@ -78,7 +78,10 @@ Result<std::shared_ptr<const LoadedProgram>> ApartDevice::Load(GpuProgram progra
                                     {loaded->buffers.data(), loaded->buffers.size()}));
   loaded->stream.reset(new opencl::Stream(std::move(stream)));
   loaded->commands.reset(new opencl::Commands(std::move(commands)));
-  for (const Launch& launch : program.launches) entries_.insert(launch.kernel.name);
+  for (const Launch& launch : program.launches) {
+    entries_.insert(launch.kernel.name);
+    n_with_images_ += launch.Defines().find("-DTW_WEIGHT_IMAGE") != std::string::npos ? 1 : 0;
+  }
   kept_.push_back(loaded);
   return std::shared_ptr<const LoadedProgram>(std::move(loaded));
 }

@@ -34,6 +34,9 @@ class ApartDevice final : public Device {
   const GpuFamily& family() const override { return *family_; }
   // Takes the tiles of that family of GPUs.
   void SetFamily(const char* name) { family_ = &GpuFamilyOf(name, ""); }
+  // Images of weights of the family may have so many pixels; 0: there are none.
+  void SetImagePixels(size_t pixels) { limits_.image_pixels = pixels; }
+  DeviceLimits limits() const override { return limits_; }
   // Every program is compiled with these, too; they begin with a space.
   void SetOptions(std::string options) { options_ = std::move(options); }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override;
@@ -48,6 +51,8 @@ class ApartDevice final : public Device {
 
   // Names of the kernels loaded so far.
   const std::set<std::string>& entries() const { return entries_; }
+  // And how many of them were to read an image.
+  int n_with_images() const { return n_with_images_; }
 
  private:
   const std::shared_ptr<opencl::Context> context_;
@@ -56,7 +61,9 @@ class ApartDevice final : public Device {
   const GpuFamily* family_ = &GpuFamilyOf("", "");
   bool has_half_products_ = false;
   std::string options_;
+  DeviceLimits limits_;
   mutable std::set<std::string> entries_;
+  mutable int n_with_images_ = 0;
   mutable LoadedPrograms kept_;
 };
 

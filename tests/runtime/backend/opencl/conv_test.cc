@@ -7,6 +7,7 @@
 #include "tests/runtime/backend/opencl/apart_device.h"
 #include "tests/runtime/backend/opencl/small_model.h"
 #include "tests/runtime/backend/opencl/support.h"
+#include "tests/support/net.h"
 #include "tests/support/random_floats.h"
 #include "tests/support/scripted_tuner.h"
 
@@ -217,6 +218,88 @@ TEST_CASE("opencl: wide layers go through winograd by themselves", "[opencl]") {
   CHECK(ran(Conv(1, 22, 23, 130, 3, 128), Storage::kFloat32, "winograd_input_4x4"));
   CHECK(ran(Conv(1, 22, 23, 130, 3, 128), half, "winograd_input_4x4"));
   CHECK(ran(Conv(1, 22, 22, 64, 3, 64), Storage::kFloat32, "conv_2d_4x4"));
+}
+
+// What the device answers whose weights may be images of so many pixels; *n_images: of how many.
+std::vector<float> AnswerByImages(const Case& c, const char* variant, Storage storage,
+                                  const std::shared_ptr<opencl::Context>& context, bool products,
+                                  size_t pixels, int* n_images) {
+  const Model model = MakeModel(c);
+  test::ScriptedTuner tuner;
+  tuner.forced = variant;
+  const auto backend = std::make_shared<ApartDevice>(context, storage);
+  backend->SetTuner(&tuner);
+  backend->SetFamily("Adreno");
+  backend->SetImagePixels(pixels);
+  if (products) backend->EmulateHalfProducts();
+  const std::vector<float> answer = test::RunModel(model.bytes, model.inputs, backend);
+  *n_images = backend->n_with_images();
+  return answer;
+}
+
+// Weights through an image give the bits that they give through their buffer.
+void CheckImages(const Case& c, const char* variant,
+                 const std::shared_ptr<opencl::Context>& context) {
+  for (const Storage storage : {Storage::kFloat32, Storage::kFloat16}) {
+    for (const bool products : {false, true}) {
+      if (products && storage == Storage::kFloat32) continue;
+      INFO(variant << (storage == Storage::kFloat16 ? " half" : "") << (products ? " products" : "")
+                   << " of " << c.channels << " to " << c.outputs);
+      int n_images = 0;
+      const auto answer = [&](size_t pixels) {
+        return AnswerByImages(c, variant, storage, context, products, pixels, &n_images);
+      };
+      const std::vector<float> buffers = answer(0);
+      CHECK(n_images == 0);
+      CHECK(answer(5) == buffers);  // too few
+      CHECK(n_images == 0);
+      CHECK(answer(1 << 16) == buffers);
+      CHECK(n_images == 1);
+    }
+  }
+}
+
+// Not oclgrind's [opencl-kernels]: it takes what is read from an image for uninitialised.
+TEST_CASE("opencl kernels: weights as images", "[opencl-images]") {
+  TW_NEED_DEVICE(device);
+  if (device.info.image_pixels < 1 << 16) TW_SKIP("the device has no images over buffers");
+  const auto context = MakeContext(device);
+  // The image is made, not done without.
+  auto weights = opencl::CreateBuffer(context->handle(), 256);
+  REQUIRE(weights.ok());
+  for (const bool half : {false, true}) {
+    const auto image =
+        opencl::CreateImage(context->handle(), weights.value(), half ? 32 : 16, half);
+    CHECK(image.status().ToString() == "OK");
+  }
+  const std::string options = "-DTW_ROWS=4 -DTW_COLUMNS=4 -DTW_WEIGHT_IMAGE";
+  CHECK(context->MakeKernel("gemm", options, "gemm_f32_4x4").status().ToString() == "OK");
+  const Case residual = With(Conv(1, 5, 7, 136, 1, 20), [](Case& c) {
+    c.has_residual = true;
+    c.activation = Activation::kRelu;
+  });
+  for (const char* tile : {"gemm_4x8", "gemm_split_8x4"}) {
+    for (const Case& c : {residual, Conv(1, 3, 5, 131, 1, 19)}) CheckImages(c, tile, context);
+  }
+  const Case grouped = With(Conv(2, 5, 6, 24, 3, 40), [](Case& c) { c.groups = 2; });
+  for (const char* block : {"conv_2d_1x4", "conv_2d_4x8"}) {
+    for (const Case& c : {grouped, Conv(1, 4, 5, 7, 3, 9)}) CheckImages(c, block, context);
+  }
+}
+
+TEST_CASE("opencl kernels: layers that become a squeeze read buffers", "[opencl-images]") {
+  TW_NEED_DEVICE(device);
+  test::Net net;
+  const int mean = net.GlobalPool(net.Input({1, 5, 6, 8}));
+  const test::Bytes bytes = net.Build(net.Conv(net.Conv(mean, 5, 1, 1), 12, 1));
+  const std::vector<std::vector<float>> inputs = {Exact(5 * 6 * 8, 1)};
+  const auto backend = std::make_shared<ApartDevice>(MakeContext(device), Storage::kFloat32);
+  backend->SetFamily("Adreno");
+  backend->SetImagePixels(1 << 16);
+  const std::vector<float> got = test::RunModel(bytes, inputs, backend);
+  CHECK(test::WorstError(got, test::RunModel(bytes, inputs, nullptr)) <= 1e-5f);
+  CHECK(backend->entries() == std::set<std::string>{"squeeze"});
+  CHECK(backend->n_with_images() == 0);
 }
 
 TEST_CASE("opencl kernels: depthwise_conv_2d by rows and in general", "[opencl][opencl-kernels]") {

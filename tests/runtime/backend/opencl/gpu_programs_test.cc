@@ -51,8 +51,8 @@ class ProgramSet {
   }
   void Add(const std::string& program, const std::string& defines) {
     names_.insert(program);
-    for (const std::string& options :
-         opencl::BuildOptions(program, defines, {kind_.has_dots, false})) {
+    for (const std::string& options : opencl::BuildOptions(
+             program, defines, {kind_.has_dots, false, false, kind_.half_products})) {
       lines_.insert(program + " " + options);
       if (kind_.row().has_dots) break;  // without them it would be another kind
     }
@@ -107,6 +107,7 @@ class Recorder final : public FakeGpu {
   bool has_half_products() const override { return half_products_; }
   const GpuFamily& family() const override { return family_; }
   GpuTuner* tuner() const override { return &tuner_; }
+  DeviceLimits limits() const override { return {0, 0, size_t{1} << 27}; }
   Result<std::shared_ptr<const LoadedProgram>> Load(GpuProgram program) const override {
     programs_.Add(program.launches);
     return FakeGpu::Load(std::move(program));
@@ -237,6 +238,8 @@ TEST_CASE("opencl programs: the ways to compile them, the best first", "[backend
         Ways{"-cl-std=CL3.0 -DTW_SUB_GROUPS -DTW_HALF", "-cl-std=CL1.2 -DTW_HALF"});
   CHECK(ways("gemv", {true, true, false}) == Ways{"-cl-std=CL1.2 -DTW_HALF"});
   CHECK(ways("gemm", {true, true, true}) == Ways{"-cl-std=CL1.2 -DTW_HALF"});
+  CHECK(ways("gemm", {false, false, false, true}) == Ways{"-cl-std=CL1.2 -DTW_HALF -DTW_FP16"});
+  CHECK(opencl::BuildOptions("gemm", "", {false, false, false, true}) == Ways{"-cl-std=CL1.2"});
   CHECK(ways("integer_product", {true, true, true}) == Ways{"-cl-std=CL3.0 -DTW_DOT -DTW_HALF",
                                                             "-cl-std=CL1.2 -DTW_ARM_DOT -DTW_HALF",
                                                             "-cl-std=CL1.2 -DTW_HALF"});
@@ -289,6 +292,7 @@ TEST_CASE("opencl programs: what drivers compile", "[.][gpu-programs]") {
   CHECK(mali.Count("integer_product -cl-std=CL1.2 -DTW_BYTE -DTW_ROWS=1") > 0);
   CHECK(mali.Count("integer_product -cl-std=CL1.2 -DTW_BYTE -DTW_ROWS=2") == 0);
   CHECK(mali.Count("=8") == 0);
+  CHECK(mali.Count("-DTW_WEIGHT_IMAGE") + nvidia.Count("-DTW_WEIGHT_IMAGE") == 0);
   CHECK(nvidia.Count("=8") > 0);
   const char* folder = std::getenv("TOPWORK_WRITE_PROGRAMS");
   if (folder == nullptr) return;

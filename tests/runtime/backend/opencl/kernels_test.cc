@@ -159,6 +159,9 @@ TEST_CASE("opencl kernels: names say the operator, the type and the assumption",
   launch.options = " -DTW_PIXELS=4";
   CHECK(launch.Entry() == "conv_2d_f16_4x8");
   CHECK(launch.Defines() == "-DTW_HALF -DTW_PIXELS=4");
+  launch.arguments = {LaunchArgument::Buffer(0), LaunchArgument::Buffer(1)};
+  launch.arguments[1].pixels = 9;
+  CHECK(launch.Defines() == "-DTW_HALF -DTW_PIXELS=4 -DTW_WEIGHT_IMAGE");
   launch.kernel = "gather";
   launch.type = KernelType::kI32;
   CHECK(launch.Entry() == "gather_i32");
@@ -174,8 +177,8 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
       }
     }
   }
-  // What TypeDefine, GpuContext::TakesOptions, stages.cc, head_gpu.cc, Context::MakeProgram,
-  // compilers and tests name.
+  // What TypeDefine, Launch::Defines, BuildOptions, GpuContext::TakesOptions, stages.cc,
+  // head_gpu.cc, Context::MakeProgram, compilers and tests name.
   CHECK(conditions == std::set<std::string>{"#ifdef TW_INT",
                                             "#elif defined(TW_BYTE)",
                                             "#elif defined(TW_HALF)",
@@ -200,6 +203,8 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
                                             "#if defined(TW_SMALL)",
                                             "#elif defined(TW_REALS)",
                                             "#ifdef TW_HALF",
+                                            "#ifdef TW_FP16",
+                                            "#ifdef TW_WEIGHT_IMAGE",
                                             "#ifdef TW_SCALED",
                                             "#ifdef TW_MEANS",
                                             "#ifdef TW_TWO",

@@ -24,6 +24,9 @@ if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(opencl.two_devices PROPERTIES LABELS opencl TIMEOUT 600
     SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE}
     ENVIRONMENT "${TOPWORK_TEST_ENVIRONMENT};POCL_DEVICES=pthread pthread")
-  set_tests_properties(oclgrind.kernels PROPERTIES LABELS oclgrind TIMEOUT 600
+  add_test(NAME oclgrind.images
+    COMMAND "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_SOURCE_DIR}/runtime/backend/opencl/oclgrind.py"
+    $<TARGET_FILE:topwork_tests> "[opencl-images]")
+  set_tests_properties(oclgrind.kernels oclgrind.images PROPERTIES LABELS oclgrind TIMEOUT 600
     SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE} ENVIRONMENT "${TOPWORK_TEST_ENVIRONMENT}")
 endif()

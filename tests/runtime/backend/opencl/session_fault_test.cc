@@ -54,11 +54,17 @@ Status RunTwice(const std::shared_ptr<const Model>& model, const SessionOptions&
   return Status::Ok();
 }
 
+// `as_adreno`: the device is taken for an Adreno, whose weights are images.
 Status OpenAndRun(const opencl::ClApi& api, const std::string& cache,
-                  const std::shared_ptr<const Model>& model, Outcome* outcome) {
-  TW_ASSIGN_OR_RETURN(const std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
+                  const std::shared_ptr<const Model>& model, Outcome* outcome,
+                  bool as_adreno = false) {
+  TW_ASSIGN_OR_RETURN(std::vector<opencl::Device> devices, opencl::EnumerateDevices(api));
   TW_ASSIGN_OR_RETURN(const size_t index,
                       opencl::ChooseDevice(opencl::InfoOf(devices), DeviceName::Opencl(0)));
+  if (as_adreno) {
+    devices[index].info.type = DeviceType::kGpu;
+    devices[index].info.vendor = "QUALCOMM";
+  }
   opencl::ContextOptions context_options;
   context_options.cache_folder = cache;
   TW_ASSIGN_OR_RETURN(std::shared_ptr<opencl::Context> context,
@@ -103,36 +109,40 @@ TEST_CASE("opencl session faults: whatever call fails, the answer is right", "[o
   cpu_options.n_threads = 1;
   REQUIRE(RunTwice(model.value(), cpu_options, &cpu).ToString() == "OK");
   const test::TempFolder folder;
-  const auto run = [&](long call, int code) {
-    shim.fail(call, code);
-    Outcome outcome;
-    outcome.status = OpenAndRun(*shim.api, folder / "cache", model.value(), &outcome);
-    return outcome;
-  };
-  REQUIRE(run(0, 0).on_device);  // fills the cache
-  const Outcome whole = run(0, 0);
-  REQUIRE(whole.on_device);
-  REQUIRE(Judge(whole, cpu) == "");
-  REQUIRE(shim.objects() == 0);
-  const long calls = shim.calls();
-  REQUIRE(calls > 100);
-  int refused = 0, on_cpu = 0, unharmed = 0;
-  for (long k = 1; k <= calls; ++k) {
-    for (const int code : test::kFaultCodes) {
-      const Outcome outcome = run(k, code);
-      const std::string wrong = Judge(outcome, cpu);
-      const long left = shim.objects();
-      ++(!outcome.status.ok() ? refused : outcome.on_device ? unharmed : on_cpu);
-      if (wrong.empty() && left == 0) continue;
-      INFO("call " << k << " of " << calls << ", code " << code << ", " << left << " left");
-      FAIL(wrong);
+  for (const bool as_adreno : {false, true}) {
+    const auto run = [&](long call, int code) {
+      shim.fail(call, code);
+      Outcome outcome;
+      outcome.status = OpenAndRun(*shim.api, folder / "cache", model.value(), &outcome, as_adreno);
+      return outcome;
+    };
+    REQUIRE(run(0, 0).on_device);  // fills the cache
+    const Outcome whole = run(0, 0);
+    REQUIRE(whole.on_device);
+    REQUIRE(Judge(whole, cpu) == "");
+    REQUIRE(shim.objects() == 0);
+    const long calls = shim.calls();
+    REQUIRE(calls > 100);
+    int refused = 0, on_cpu = 0, unharmed = 0;
+    for (long k = 1; k <= calls; ++k) {
+      for (const int code : test::kFaultCodes) {
+        if (as_adreno && code != CL_MEM_OBJECT_ALLOCATION_FAILURE) continue;
+        const Outcome outcome = run(k, code);
+        const std::string wrong = Judge(outcome, cpu);
+        const long left = shim.objects();
+        ++(!outcome.status.ok() ? refused : outcome.on_device ? unharmed : on_cpu);
+        if (wrong.empty() && left == 0) continue;
+        INFO("call " << k << " of " << calls << ", code " << code << ", " << left << " left"
+                     << (as_adreno ? ", with images" : ""));
+        FAIL(wrong);
+      }
     }
+    shim.fail(0, 0);
+    INFO(refused << " without a device, " << on_cpu << " by the CPU, " << unharmed << " unharmed");
+    CHECK(refused > 0);
+    CHECK(on_cpu > (as_adreno ? calls / 6 : calls));
+    CHECK(unharmed > 0);
   }
-  shim.fail(0, 0);
-  INFO(refused << " without a device, " << on_cpu << " by the CPU, " << unharmed << " unharmed");
-  CHECK(refused > 0);
-  CHECK(on_cpu > calls);
-  CHECK(unharmed > 0);
 }
 
 // NVIDIA's driver crashes in clReleaseMemObject where an older part of a buffer goes first.
@@ -155,8 +165,55 @@ TEST_CASE("opencl session faults: parts of a buffer are released newest first", 
   CHECK(shim.early_parts() == early);
 }
 
-// A driver that cannot compile kernels with stages: launches that operators share.
 const opencl::ClApi* g_shim_api = nullptr;
+long g_images = 0;
+bool g_makes_images = false;
+cl_mem CountImages(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                   const cl_image_desc* desc, void* host, cl_int* error) {
+  ++g_images;
+  if (g_makes_images) {
+    return g_shim_api->clCreateImage(context, flags, format, desc, host, error);
+  }
+  *error = CL_IMAGE_FORMAT_NOT_SUPPORTED;
+  return nullptr;
+}
+cl_int RefuseImages(cl_program program, cl_uint n, const cl_device_id* devices, const char* options,
+                    void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
+  if (std::strstr(options, "-DTW_WEIGHT_IMAGE") != nullptr) return CL_BUILD_PROGRAM_FAILURE;
+  return g_shim_api->clBuildProgram(program, n, devices, options, notify, data);
+}
+
+TEST_CASE("opencl session faults: weights whose image is refused stay buffers", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  if (device.info.image_pixels == 0) TW_SKIP("the device has no images over buffers");
+  std::string reason;
+  const test::Shim shim = test::OpenShim(&reason);
+  if (shim.api == nullptr) TW_SKIP("no fault shim beside the test binary: " + reason);
+  const test::Bytes bytes = test::ImageModel();
+  const auto model = Model::OpenMemory(bytes.data(), bytes.size(), true);
+  REQUIRE(model.status().ToString() == "OK");
+  g_shim_api = shim.api;
+  shim.fail(0, 0);
+  std::vector<float> with_images;
+  for (const char* refused : {"", "image", "program"}) {
+    INFO("refused: " << refused);
+    opencl::ClApi api = *shim.api;
+    api.clCreateImage = &CountImages;
+    g_makes_images = std::strcmp(refused, "image") != 0;
+    if (std::strcmp(refused, "program") == 0) api.clBuildProgram = &RefuseImages;
+    g_images = 0;
+    Outcome outcome;
+    outcome.status = OpenAndRun(api, "off", model.value(), &outcome, true);
+    REQUIRE(outcome.status.ToString() == "OK");
+    CHECK(outcome.on_device);
+    CHECK((g_images > 0) == (std::strcmp(refused, "program") != 0));
+    CHECK(shim.objects() == 0);
+    if (with_images.empty()) with_images = outcome.first;
+    CHECK(outcome.first == with_images);
+  }
+}
+
+// A driver that cannot compile kernels with stages: launches that operators share.
 cl_int RefuseStages(cl_program program, cl_uint n, const cl_device_id* devices, const char* options,
                     void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
   if (std::strstr(options, "-DTW_STAGE") != nullptr) return CL_BUILD_PROGRAM_FAILURE;
