@@ -67,7 +67,7 @@ TW_CONV_KERNEL(TW_PIXELS, TW_CHANNELS)(
         step[p] = inside ? 1 : 0;
       }
       tw_weight_row w = TW_FIRST(weights) +
-                   (((g * filter_h + ky) * filter_w + kx) * group_in * blocks * TW_FOURS + oc / 4) * TW_STEP;
+                        ((g * filter_h + ky) * filter_w + kx) * group_in * line + oc / 4 * TW_STEP;
       int c = 0;
 #ifdef TW_HALF_PRODUCTS
       for (; c + 8 <= group_in; c += 8, w += 8 * line) {
