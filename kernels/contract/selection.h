@@ -55,12 +55,14 @@ constexpr bool kShortLoops = false;
 #endif
 
 // The smallest library shares images out by rows alone, each by itself, and keeps functions of bytes
-// as operators of their own. It arranges weights for an OpenCL device at every start.
+// as operators of their own.
 #if defined(__OPTIMIZE_SIZE__)
-constexpr bool kSharesFinely = false, kFusesTables = false, kKeepsWeights = false;
+constexpr bool kSharesFinely = false, kFusesTables = false;
 #else
-constexpr bool kSharesFinely = true, kFusesTables = !kShortLoops, kKeepsWeights = !kShortLoops;
+constexpr bool kSharesFinely = true, kFusesTables = !kShortLoops;
 #endif
+// Weights that were arranged for an OpenCL device are kept on disk.
+constexpr bool kKeepsWeights = !kShortLoops;
 
 // Weights of a single row are packed by the second run (kernels/ops/shared/gemm_plan.h).
 #if defined(__x86_64__)
