@@ -85,4 +85,4 @@ tw_script_test(dependencies minsize lint/library.py dependencies "${builds}/mins
 
 # A build with a selection (tests/run.sh says of what) beside this one.
 tw_script_test(selection minsize toolchains/selection_test.py "${builds}/release/topwork" "${builds}/selected/topwork")
-tw_script_test(selection_size minsize lint/library.py size "${builds}/selected/libtopwork.so" 1350000)
+tw_script_test(selection_size minsize lint/library.py size "${builds}/selected/libtopwork.so" 1020000)
