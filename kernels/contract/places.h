@@ -38,6 +38,7 @@ std::string NeverSaidBefore(const std::string& prefix);
 #define NotFound(...) NotFound(TW_PLACE(__VA_ARGS__))
 #define Corrupt(...) Corrupt(TW_PLACE(__VA_ARGS__))
 #define InternalError(...) InternalError(TW_PLACE(__VA_ARGS__))
-#define WithPrefix(...) WithPrefix(true ? std::string() : ::topwork::NeverSaidBefore(__VA_ARGS__))
+#define WithPrefix(...) \
+  WithPrefix((static_cast<void>(sizeof(::topwork::NeverSaidBefore(__VA_ARGS__))), std::string()))
 
 #endif  // TOPWORK_KERNELS_CONTRACT_PLACES_H_

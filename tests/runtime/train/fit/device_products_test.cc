@@ -30,6 +30,14 @@ struct Matrix {
   std::vector<double> values;
 };
 
+void CheckNear(const Trainer& trainer, const Trainer& other, float tolerance) {
+  const std::vector<float> got = Parameters(trainer), expected = Parameters(other);
+  REQUIRE(got.size() == expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    CHECK(std::fabs(got[i] - expected[i]) <= tolerance * (1.0f + std::fabs(expected[i])));
+  }
+}
+
 TEST_CASE("device products: sums have more digits than float32", "[opencl]") {
   TW_NEED_DEVICE(device);
   (void)device;
@@ -80,11 +88,7 @@ TEST_CASE("device products: ridge regression ends where it does on the CPU", "[o
     REQUIRE(gpu->Train().ToString() == "OK");
     CHECK(gpu->fitter().placement().place() == device.info.name);
     CHECK(gpu->fitter().placement().reason().empty());
-    const std::vector<float> got = Parameters(*gpu), expected = Parameters(*cpu);
-    REQUIRE(got.size() == expected.size());
-    for (size_t i = 0; i < got.size(); ++i) {
-      CHECK(std::fabs(got[i] - expected[i]) <= 1e-5f * (1.0f + std::fabs(expected[i])));
-    }
+    CheckNear(*gpu, *cpu, 1e-5f);
   }
 }
 
@@ -136,11 +140,7 @@ TEST_CASE("device products: with the device auto, the faster one computes them",
   CHECK(placement.reason().find("a product") != std::string::npos);
   CHECK((placement.place() == "cpu" || placement.place() == device.info.name));
   CHECK(chosen->fitter().reason() == cpu->fitter().reason());
-  const std::vector<float> got = Parameters(*chosen), expected = Parameters(*cpu);
-  REQUIRE(got.size() == expected.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    CHECK(std::fabs(got[i] - expected[i]) <= 1e-4f * (1.0f + std::fabs(expected[i])));
-  }
+  CheckNear(*chosen, *cpu, 1e-4f);
 }
 
 TEST_CASE("device products: too many columns stay on the CPU", "[opencl]") {
