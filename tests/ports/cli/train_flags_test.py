@@ -363,7 +363,9 @@ def check_device(checks, tool, here):
     loss = [one["epochs"][-1]["train_loss"] for one in (document, plain)]
     checks.expect(abs(loss[0] - loss[1]) < 1e-3 * loss[1], "losses: %s" % loss)
     solved = train(checks, tool, *flags, "--optimizer", "ridge")["settings"]["device of the steps"]
-    checks.expect(solved.startswith("cpu; ridge"), "ridge on a device: %s" % solved)
+    checks.expect(solved == usable[0]["name"], "ridge on a device: %s" % solved)
+    solved = train(checks, tool, *flags, "--optimizer", "lbfgs")["settings"]["device of the steps"]
+    checks.expect(solved.startswith("cpu; lbfgs"), "lbfgs on a device: %s" % solved)
 
 
 def check_extraction(checks, tool, here):

@@ -260,7 +260,7 @@ void CheckImages(const Case& c, const char* variant,
 }
 
 // Not oclgrind's [opencl-kernels]: it takes what is read from an image for uninitialised.
-TEST_CASE("opencl kernels: weights as images", "[opencl-images]") {
+TEST_CASE("opencl kernels: weights as images", "[opencl][opencl-images]") {
   TW_NEED_DEVICE(device);
   if (device.info.image_pixels < 1 << 16) TW_SKIP("the device has no images over buffers");
   const auto context = MakeContext(device);
@@ -287,7 +287,7 @@ TEST_CASE("opencl kernels: weights as images", "[opencl-images]") {
   }
 }
 
-TEST_CASE("opencl kernels: layers that become a squeeze read buffers", "[opencl-images]") {
+TEST_CASE("opencl kernels: layers that become a squeeze read buffers", "[opencl][opencl-images]") {
   TW_NEED_DEVICE(device);
   test::Net net;
   const int mean = net.GlobalPool(net.Input({1, 5, 6, 8}));
