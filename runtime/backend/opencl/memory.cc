@@ -52,9 +52,9 @@ void HostRanges::Release(const void* data) {
 ConstantCache::Key ConstantCache::KeyOf(Span<const uint8_t> bytes, uint64_t hash) {
   Key key = {{}, bytes.size()};
   if (bytes.size() <= kHashedWhole) {
-    Sha256 hash;
-    hash.Update(bytes.data(), bytes.size());
-    key.first = hash.Finish();
+    Sha256 sha;
+    sha.Update(bytes.data(), bytes.size());
+    key.first = sha.Finish();
   } else {
     if (hash == 0) hash = Hash64(bytes.data(), bytes.size(), 0);
     std::memcpy(key.first.data(), &hash, sizeof(hash));

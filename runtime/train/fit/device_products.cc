@@ -62,7 +62,10 @@ Status DeviceProducts::Run(int64_t depth, int64_t n_rows, const RowPart& a, Thre
   for (int64_t first = 0; first < depth; first += n) {
     ForEachBlock(pool, n, 20 * n * n_rows, [&](int64_t r) {
       float* to = rows.as<float>() + 2 * r * pitch;
-      if (first + r >= depth) return std::fill_n(to, 2 * pitch, 0.0f), void();
+      if (first + r >= depth) {
+        std::fill_n(to, 2 * pitch, 0.0f);
+        return;
+      }
       double part[kSquareTile];
       for (int64_t k = 0; k < n_rows; k += kSquareTile) {
         const int64_t count = std::min<int64_t>(kSquareTile, n_rows - k);

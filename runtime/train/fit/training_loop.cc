@@ -156,12 +156,9 @@ Status TrainingLoop::FitOnAll(TrainBudget* budget) {
   epochs_on_all_ = 0;
   std::swap(state, *fit);
   context_.watch->NoteBytes(fit->bytes());
-  if (status.ok() && done) status = CheckRoom(fit->parameters().size() * sizeof(float), "a copy");
-  if (status.ok() && done) {
-    state.TakeLastFit(fit->parameters());
-  } else if (status.ok() || done || status.code() == StatusCode::kCancelled) {
-    state.last_fit = std::move(fit);
-  }
+  const bool goes_on_later = status.ok() || status.code() == StatusCode::kCancelled;
+  if (status.ok() && done) status = state.TakeLastFit(fit->parameters());
+  if (goes_on_later && !(status.ok() && done)) state.last_fit = std::move(fit);
   return status.ok() ? status : status.WithPrefix("the last fit on all examples: ");
 }
 

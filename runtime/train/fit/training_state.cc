@@ -197,9 +197,11 @@ int TrainingState::EpochsFound(const TrainerOptions& options) const {
   return best ? progress.best_epoch : progress.epoch;
 }
 
-void TrainingState::TakeLastFit(Span<const float> fitted) {
+Status TrainingState::TakeLastFit(Span<const float> fitted) {
+  TW_RETURN_IF_ERROR(CheckRoom(fitted.size() * sizeof(float), "the validated parameters"));
   validated_parameters = ToVector(parameters());
   std::copy(fitted.begin(), fitted.end(), network->parameters().begin());
+  return Status::Ok();
 }
 
 void TrainingState::DropLastFit() {

@@ -86,8 +86,9 @@ struct TrainingState {
   // Examples have changed: what was gathered about the others is void, and training that ended early
   // goes on. moved: see TrainingSet::TakeMoved.
   void NoteNewExamples(bool moved);
-  // The last fit on all examples: these parameters take the place of the validated ones.
-  void TakeLastFit(Span<const float> parameters);
+  // The last fit on all examples: these parameters take the place of the validated ones. OUT_OF_MEMORY
+  // where there is none for both.
+  Status TakeLastFit(Span<const float> parameters);
   // Gives a last fit up: training goes on from the validated parameters.
   void DropLastFit();
   // Optimizer::kAuto: the head is to be fitted once more, to other examples.

@@ -28,11 +28,20 @@ struct StoredRows {
   std::vector<float> rows;
 };
 
-Result<StoredRows> ChooseRows(const HeadDesign& design, int64_t max_rows) {
+// The stored rows, their similarities to a few examples, and all examples' scores twice.
+size_t BytesOf(const HeadDesign& design, int64_t max_rows) {
+  const int64_t n_stored = std::min(design.n, max_rows);
+  const int64_t n_floats = n_stored * (design.dim + kRowsAtOnce) + 2 * design.n * design.n_outputs;
+  return static_cast<size_t>(n_floats) * sizeof(float);
+}
+
+Result<StoredRows> ChooseRows(const TrainingContext& context, const HeadDesign& design) {
+  const int64_t max_rows = context.options->max_rows;
   if (design.n_outputs > max_rows) {
     return InvalidArgument("max_rows is {}, and {} classes need a stored example each", max_rows,
                            design.n_outputs);
   }
+  TW_RETURN_IF_ERROR(context.watch->Expect(BytesOf(design, max_rows), "the stored examples"));
   std::vector<int32_t> all(static_cast<size_t>(design.n));
   std::iota(all.begin(), all.end(), 0);
   FeatureRows features;
@@ -107,13 +116,6 @@ Result<float> ChooseScale(const TrainingContext& context, const HeadDesign& desi
   return static_cast<float>(1.0 / fit.temperature);
 }
 
-// The stored rows, their similarities to a few examples, and all examples' scores twice.
-size_t BytesOf(const HeadDesign& design, int64_t max_rows) {
-  const int64_t n_stored = std::min(design.n, max_rows);
-  const int64_t n_floats = n_stored * (design.dim + kRowsAtOnce) + 2 * design.n * design.n_outputs;
-  return static_cast<size_t>(n_floats) * sizeof(float);
-}
-
 }  // namespace
 
 Status CheckIdentityOptions(const TrainerOptions&) { return Status::Ok(); }
@@ -122,9 +124,7 @@ Status FitIdentity(const TrainingContext& context, std::string* out_note) {
   const TrainerOptions& options = *context.options;
   TrainingState& state = *context.state;
   TW_ASSIGN_OR_RETURN(const HeadDesign design, HeadDesign::Gather(context, context.set->train()));
-  TW_RETURN_IF_ERROR(
-      context.watch->Expect(BytesOf(design, options.max_rows), "the stored examples"));
-  TW_ASSIGN_OR_RETURN(const StoredRows stored, ChooseRows(design, options.max_rows));
+  TW_ASSIGN_OR_RETURN(const StoredRows stored, ChooseRows(context, design));
   const std::vector<float> left_out = LeftOutScores(context, design, stored, options.n_neighbours);
   TW_ASSIGN_OR_RETURN(const float scale, ChooseScale(context, design, left_out));
   out_note->clear();
@@ -149,9 +149,7 @@ Status FitIdentity(const TrainingContext& context, std::string* out_note) {
 Result<std::vector<float>> IdentityLeftOut(const TrainingContext& context,
                                            const HeadDesign& design) {
   const TrainerOptions& options = *context.options;
-  TW_RETURN_IF_ERROR(
-      context.watch->Expect(BytesOf(design, options.max_rows), "the stored examples"));
-  TW_ASSIGN_OR_RETURN(const StoredRows stored, ChooseRows(design, options.max_rows));
+  TW_ASSIGN_OR_RETURN(const StoredRows stored, ChooseRows(context, design));
   std::vector<float> scores = LeftOutScores(context, design, stored, options.n_neighbours);
   const float scale = context.state->Part(context.state->InfoOf(kIdentityScale))[0];
   for (float& score : scores) score *= scale;

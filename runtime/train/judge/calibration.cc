@@ -150,30 +150,19 @@ Temperature FindRoot(const CalibrationProblem& problem, double tolerance) {
   return {1.0 / beta, false};
 }
 
-// As an evaluation's, whose confusion matrix of many classes nobody asks for here.
 double CalibrationError(const CalibrationProblem& problem, double beta) {
-  const size_t n = static_cast<size_t>(problem.n_outputs);
-  Reliability reliability;
-  std::vector<float> scaled(n);
+  const LossOptions options{problem.loss, 0.0f, 1.0f, {}};
+  const int n = static_cast<int>(problem.n_outputs);
+  MetricsCollector collector(options, n, 5, MetricsCollector::Keeps::kSums);
+  std::vector<float> scaled(static_cast<size_t>(problem.n_outputs));
   for (int64_t b = 0; b < problem.n; ++b) {
     const float* z = problem.logits + b * problem.n_outputs;
-    for (size_t c = 0; c < n; ++c) {
+    for (size_t c = 0; c < scaled.size(); ++c) {
       scaled[c] = static_cast<float>(static_cast<double>(z[c]) * beta);
     }
-    if (UsesLabels(problem.loss)) {
-      const int best =
-          static_cast<int>(std::max_element(scaled.begin(), scaled.end()) - scaled.begin());
-      const double loss = CrossEntropy(scaled.data(), static_cast<int>(n), best);
-      reliability.Add(std::exp(-loss), best == problem.targets.labels[b]);
-      continue;
-    }
-    for (size_t c = 0; c < n; ++c) {
-      const double score = static_cast<double>(scaled[c]);
-      const bool right = (score >= 0.0) == (problem.targets.values[b][c] >= 0.5f);
-      reliability.Add(1.0 / (1.0 + std::exp(-std::fabs(score))), right);
-    }
+    collector.Add(scaled.data(), problem.targets, b);
   }
-  return reliability.Error();
+  return collector.calibration_error();
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ std::vector<int32_t> AllOf(const FeatureCache& cache) {
 }  // namespace
 
 Result<Evaluation> Judge::EvaluateRows(const FeatureCache& cache, Span<const int32_t> indices) {
-  const size_t n = static_cast<size_t>(std::min(context_.n_classes(), kMaxConfusionClasses));
-  TW_RETURN_IF_ERROR(CheckRoom(2 * n * n * sizeof(int64_t), "the confusion matrix"));
+  const size_t n = ConfusionSize(context_.options->loss.loss, context_.n_classes());
+  TW_RETURN_IF_ERROR(CheckRoom(2 * n * sizeof(int64_t), "the confusion matrix"));
   MetricsCollector collector(context_.options->loss, context_.n_classes());
   const float scale = static_cast<float>(1.0 / context_.state->temperature);
   std::vector<float> scaled(static_cast<size_t>(context_.n_classes()));

@@ -61,11 +61,21 @@ double Reliability::Error() const {
   return n == 0 ? 0.0 : error / static_cast<double>(n);
 }
 
+size_t ConfusionSize(Loss loss, int n_classes) {
+  const size_t n = static_cast<size_t>(n_classes);
+  return UsesLabels(loss) && n_classes <= kMaxConfusionClasses ? n * n : 0;
+}
+
 MetricsCollector::MetricsCollector(int n_classes, int top_k)
     : MetricsCollector(LossOptions(), n_classes, top_k) {}
 
-MetricsCollector::MetricsCollector(const LossOptions& options, int n_outputs, int top_k)
-    : kind_(options.loss), huber_delta_(options.huber_delta), n_classes_(n_outputs), top_k_(top_k) {
+MetricsCollector::MetricsCollector(const LossOptions& options, int n_outputs, int top_k,
+                                   Keeps keeps)
+    : kind_(options.loss),
+      huber_delta_(options.huber_delta),
+      n_classes_(n_outputs),
+      top_k_(top_k),
+      keeps_(keeps) {
   const size_t n = static_cast<size_t>(n_outputs);
   if (IsRegression(kind_)) {
     errors_.resize(n);
@@ -74,7 +84,7 @@ MetricsCollector::MetricsCollector(const LossOptions& options, int n_outputs, in
   n_of_class_.resize(n);
   n_predicted_.resize(n);
   n_correct_.resize(n);
-  if (UsesLabels(kind_) && n_outputs <= kMaxConfusionClasses) confusion_.resize(n * n);
+  if (keeps_ == Keeps::kAll) confusion_.resize(ConfusionSize(kind_, n_outputs));
 }
 
 MetricsCollector::MetricsCollector(const ScoreMap& map, int top_k)
@@ -215,7 +225,7 @@ void MetricsCollector::CountDecision(size_t output, bool positive, bool predicte
 
 // What average precision needs of an example.
 void MetricsCollector::KeepDecisions(const float* scores, const float* targets, bool exact) {
-  const size_t n = static_cast<size_t>(n_classes_);
+  const size_t n = keeps_ == Keeps::kAll ? static_cast<size_t>(n_classes_) : 0;
   for (size_t c = 0; c < n; ++c) kept_positives_.push_back(targets[c] >= 0.5f ? 1 : 0);
   kept_scores_.insert(kept_scores_.end(), scores, scores + n);
   n_exact_ += exact ? 1 : 0;

@@ -130,6 +130,9 @@ struct ScoreMap {
 // keeps their losses finite.
 constexpr double kSmallestProbability = 1.17549435e-38;
 
+// Numbers of a confusion matrix: 0 where an evaluation has none.
+size_t ConfusionSize(Loss loss, int n_classes);
+
 // Collects examples one at a time. Ties go to the class of the lower index. Not thread-safe.
 // Sigmoid keeps n_outputs floats and bytes of every example; the others keep no examples.
 // Each Add returns the loss of its example.
@@ -137,8 +140,11 @@ class MetricsCollector {
  public:
   // Classes, softmax.
   explicit MetricsCollector(int n_classes, int top_k = 5);
+  // kSums: neither a confusion matrix nor an example, and Finish may not be called.
+  enum class Keeps { kAll, kSums };
   // Any loss; of the options, the kind and huber_delta are looked at.
-  MetricsCollector(const LossOptions& options, int n_outputs, int top_k = 5);
+  MetricsCollector(const LossOptions& options, int n_outputs, int top_k = 5,
+                   Keeps keeps = Keeps::kAll);
   // Softmax; the examples' scores are map.n_scores numbers. Ties go to the lower score.
   MetricsCollector(const ScoreMap& map, int top_k);
 
@@ -160,6 +166,8 @@ class MetricsCollector {
   // every Add or never; a group below 0 is none.
   void CountGroup(int32_t group, double loss);
 
+  // Of the examples so far, see Evaluation.
+  double calibration_error() const { return reliability_.Error(); }
   // smallest: what a probability of 0 counts as in the loss.
   Evaluation Finish(double smallest = kSmallestProbability) const;
 
@@ -187,6 +195,7 @@ class MetricsCollector {
   float huber_delta_;
   int n_classes_;
   int top_k_;
+  Keeps keeps_ = Keeps::kAll;
   bool has_map_ = false;
   std::vector<int> score_of_class_, class_of_score_;  // of the map
   std::vector<int64_t> n_elsewhere_, n_largest_;

@@ -52,6 +52,10 @@ TEST_CASE("metrics: probabilities, ties and the best five", "[train]") {
 }
 
 TEST_CASE("metrics: many classes go without a confusion matrix", "[train]") {
+  const size_t most = static_cast<size_t>(kMaxConfusionClasses);
+  CHECK(ConfusionSize(Loss::kSoftmaxCrossEntropy, kMaxConfusionClasses) == most * most);
+  CHECK(ConfusionSize(Loss::kSoftmaxCrossEntropy, kMaxConfusionClasses + 1) == 0);
+  CHECK(ConfusionSize(Loss::kSigmoidCrossEntropy, 3) == 0);
   MetricsCollector collector(kMaxConfusionClasses + 1);
   std::vector<float> logits(kMaxConfusionClasses + 1, 0.0f);
   logits[9] = 3.0f;
