@@ -8,15 +8,14 @@ $TOPWORK_SHARED/models that are here. Both builds and both forms take turns in e
 operators run on the device. A first round, in which programs are compiled, does not count. A time is the fastest run of
 all rounds. Not a test, for it measures time.
 """
-import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peers
+import two_builds
 
 COMPARED = peers.ROOT / "build" / "peers-models"
 SHARED = peers.shared_models()
@@ -63,15 +62,9 @@ def row(title, kind, table, what, ours, peer):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("topwork", type=os.path.abspath)
-    parser.add_argument("before", type=os.path.abspath)
-    parser.add_argument("models", nargs="*", type=pathlib.Path)
-    parser.add_argument("--device", default="opencl:0")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = two_builds.parser(rounds=5)
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--rows")
-    arguments = parser.parse_intermixed_args()
+    arguments = two_builds.parsed(parser)
     pairs = zip(arguments.models[::2], arguments.models[1::2])
     given = [(pair[0].stem, *pair) for pair in pairs]
     rows = []

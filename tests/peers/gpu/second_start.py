@@ -8,7 +8,6 @@ caches of its own in a temporary folder, which its first start fills; that start
 that opens the model, makes a session and runs it once: the time until then, and the processor's time of the whole
 process. Both are medians of the rounds. Not a test, for it measures time.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -20,6 +19,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peers
+import two_builds
 
 MODELS = peers.ROOT / "build" / "peers-models"
 NETWORKS = [
@@ -64,17 +64,10 @@ def measure(model, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("topwork", type=os.path.abspath)
-    parser.add_argument("before", type=os.path.abspath)
-    parser.add_argument("models", nargs="*", type=pathlib.Path)
-    parser.add_argument("--device", default="opencl:0")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--rows")
-    arguments = parser.parse_intermixed_args()
+    arguments = two_builds.parsed(two_builds.parser(rounds=9))
     rows = []
     for title, model in [(path.stem, path) for path in arguments.models] or NETWORKS:
-        if not model.is_file():
+        if not model.is_file():  # of the networks that are taken without models
             continue
         times = measure(model, arguments)
         for i, what in enumerate(("first answer", "processor's time")):
