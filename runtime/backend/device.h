@@ -14,6 +14,8 @@
 
 #include "kernels/contract/kernel.h"
 #include "kernels/gpu/gpu_program.h"
+#include "runtime/backend/shared_memory.h"
+#include "runtime/base/span.h"
 
 namespace topwork {
 
@@ -43,7 +45,10 @@ class AttachedPrograms {
   virtual ~AttachedPrograms() = default;
   // The tensors of program k lie in tensors[k] from now on, until the next call. A device that can
   // uses that memory without a copy.
-  virtual void Bind(const std::vector<ProgramTensors>& tensors) { (void)tensors; }
+  // `shared`: memory that the process shares with others; read before Bind returns.
+  virtual void Bind(const std::vector<ProgramTensors>& tensors, Span<const SharedMemory> shared) {
+    (void)tensors, (void)shared;
+  }
   // Runs program k on the tensors that were bound to it. part_nanos: receives the time that each
   // operator of the program took on the device (GpuProgram::part_ends), nothing where the device
   // cannot tell; null: nothing is timed.
@@ -88,6 +93,11 @@ class Device {
   virtual Result<std::unique_ptr<AttachedPrograms>> Attach(
       const LoadedPrograms& programs) const = 0;
   // Bytes on the device for the programs and for what Attach makes of them for one session.
+  // UNSUPPORTED, with the reason, where such memory is copied. The next Bind imports it otherwise.
+  virtual Status CanImport(SharedMemory::Kind kind) const {
+    (void)kind;
+    return Status::Ok();
+  }
   virtual size_t MemoryBytes(const LoadedPrograms& programs) const {
     (void)programs;
     return 0;

@@ -10,6 +10,16 @@ namespace topwork {
 
 enum class DeviceType { kCpu, kGpu, kAccelerator, kOther };
 
+// Memory that a driver can map into the device, by extension.
+struct MemoryImports {
+  bool arm_host = false;              // cl_arm_import_memory_host
+  bool arm_dma_buf = false;           // cl_arm_import_memory_dma_buf
+  bool arm_hardware_buffer = false;   // cl_arm_import_memory_android_hardware_buffer
+  bool qcom_dma_buf = false;          // cl_qcom_dmabuf_host_ptr
+  bool qcom_hardware_buffer = false;  // cl_qcom_android_ahardwarebuffer_host_ptr
+  bool qcom_coherent = false;         // cl_qcom_ext_host_ptr_iocoherent
+};
+
 struct DeviceInfo {
   std::string platform;          // "Portable Computing Language"
   std::string platform_version;  // "OpenCL 3.0 PoCL 3.1 ..."
@@ -36,6 +46,7 @@ struct DeviceInfo {
   bool recordable_queues = false;  // cl_qcom_recordable_queues
   bool priority_hints = false;     // cl_khr_priority_hints
   bool context_hints = false;      // cl_qcom_perf_hint
+  MemoryImports imports;
   bool usable = false;
   std::string reason;  // why it is not usable
 };

@@ -123,6 +123,15 @@ void AskDevice(Device* device) {
   info.recordable_queues = has("cl_qcom_recordable_queues");
   info.priority_hints = has("cl_khr_priority_hints");
   info.context_hints = has("cl_qcom_perf_hint");
+  MemoryImports& imports = info.imports;
+  imports.arm_host = has("cl_arm_import_memory_host");
+  imports.arm_dma_buf = has("cl_arm_import_memory_dma_buf");
+  imports.arm_hardware_buffer = has("cl_arm_import_memory_android_hardware_buffer");
+  if (has("cl_qcom_ext_host_ptr")) {
+    imports.qcom_dma_buf = has("cl_qcom_dmabuf_host_ptr");
+    imports.qcom_hardware_buffer = has("cl_qcom_android_ahardwarebuffer_host_ptr");
+    imports.qcom_coherent = has("cl_qcom_ext_host_ptr_iocoherent");
+  }
   info.reason = WhyUnusable(*device);
   info.usable = info.reason.empty();
 }

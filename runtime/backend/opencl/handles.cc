@@ -83,7 +83,12 @@ Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes, cl_me
   const ClApi* api = context.api();
   cl_int error = CL_SUCCESS;
   cl_mem buffer = api->clCreateBuffer(context.get(), flags, bytes, host, &error);
-  return Made<MemHandle>(api, buffer, error, StrFormat("clCreateBuffer of {} bytes", bytes));
+  return MadeBuffer(*api, buffer, error, "clCreateBuffer", bytes);
+}
+
+Result<MemHandle> MadeBuffer(const ClApi& api, cl_mem buffer, cl_int error, const char* function,
+                             size_t bytes) {
+  return Made<MemHandle>(&api, buffer, error, StrFormat("{} of {} bytes", function, bytes));
 }
 
 Result<MemHandle> ShareBuffer(const MemHandle& buffer) {

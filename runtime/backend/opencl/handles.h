@@ -93,6 +93,9 @@ Result<QueueHandle> CreateLowPriorityQueue(const ContextHandle& context, cl_devi
 // with CL_MEM_USE_HOST_PTR.
 Result<MemHandle> CreateBuffer(const ContextHandle& context, size_t bytes,
                                cl_mem_flags flags = CL_MEM_READ_WRITE, void* host = nullptr);
+// A buffer that an extension's function made, or its error.
+Result<MemHandle> MadeBuffer(const ClApi& api, cl_mem buffer, cl_int error, const char* function,
+                             size_t bytes);
 // The same buffer once more; it lives until all its handles are gone.
 Result<MemHandle> ShareBuffer(const MemHandle& buffer);
 // Part of a buffer; offset_bytes is a multiple of the device's base alignment.

@@ -13,22 +13,18 @@
 namespace topwork {
 namespace opencl {
 
-DeviceBuffer::DeviceBuffer(std::shared_ptr<Context> context, MemHandle handle, size_t bytes,
-                           bool counted)
-    : context_(std::move(context)), handle_(std::move(handle)), bytes_(bytes), counted_(counted) {
-  if (counted_) context_->memory_counts().held_bytes += bytes_;
+DeviceBuffer::DeviceBuffer(std::shared_ptr<Context> context, MemHandle handle, size_t bytes)
+    : context_(std::move(context)), handle_(std::move(handle)), bytes_(bytes) {
+  context_->memory_counts().held_bytes += bytes_;
 }
 
-DeviceBuffer::~DeviceBuffer() {
-  if (counted_) context_->memory_counts().held_bytes -= bytes_;
-}
+DeviceBuffer::~DeviceBuffer() { context_->memory_counts().held_bytes -= bytes_; }
 
 Result<std::unique_ptr<DeviceBuffer>> DeviceBuffer::Create(std::shared_ptr<Context> context,
-                                                           size_t bytes, cl_mem_flags flags,
-                                                           void* host) {
-  TW_ASSIGN_OR_RETURN(MemHandle handle, CreateBuffer(context->handle(), bytes, flags, host));
+                                                           size_t bytes, cl_mem_flags flags) {
+  TW_ASSIGN_OR_RETURN(MemHandle handle, CreateBuffer(context->handle(), bytes, flags));
   return std::unique_ptr<DeviceBuffer>(
-      new DeviceBuffer(std::move(context), std::move(handle), bytes, host == nullptr));
+      new DeviceBuffer(std::move(context), std::move(handle), bytes));
 }
 
 bool HostRanges::Claim(const void* data, size_t bytes) {

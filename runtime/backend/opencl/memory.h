@@ -36,11 +36,10 @@ struct MemoryCounts {
 // A buffer that is counted as long as it lives. Keeps its context.
 class DeviceBuffer {
  public:
-  // `flags` as of clCreateBuffer; `host` is the caller's memory with CL_MEM_USE_HOST_PTR.
+  // `flags` as of clCreateBuffer.
   static Result<std::unique_ptr<DeviceBuffer>> Create(std::shared_ptr<Context> context,
                                                       size_t bytes,
-                                                      cl_mem_flags flags = CL_MEM_READ_WRITE,
-                                                      void* host = nullptr);
+                                                      cl_mem_flags flags = CL_MEM_READ_WRITE);
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
@@ -49,11 +48,10 @@ class DeviceBuffer {
   size_t bytes() const { return bytes_; }
 
  private:
-  DeviceBuffer(std::shared_ptr<Context> context, MemHandle handle, size_t bytes, bool counted);
+  DeviceBuffer(std::shared_ptr<Context> context, MemHandle handle, size_t bytes);
   const std::shared_ptr<Context> context_;  // released last
   const MemHandle handle_;
   const size_t bytes_;
-  const bool counted_;  // the caller's memory is not
 };
 
 // Ranges of the host's memory that a device uses in place: none overlaps another. Thread-safe.

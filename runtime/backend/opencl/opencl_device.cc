@@ -5,6 +5,7 @@
 
 #include "kernels/contract/selection.h"
 #include "runtime/backend/opencl/context.h"
+#include "runtime/backend/opencl/import_memory.h"
 #include "runtime/backend/opencl/program_runner.h"
 #include "runtime/backend/opencl/tuner.h"
 
@@ -54,6 +55,10 @@ class OpenClDevice final : public topwork::Device {
 
   Result<std::unique_ptr<AttachedPrograms>> Attach(const LoadedPrograms& programs) const override {
     return AttachPrograms(context_, stream_options_, programs);
+  }
+
+  Status CanImport(SharedMemory::Kind kind) const override {
+    return opencl::CanImport(context_->info(), kind);
   }
 
   size_t MemoryBytes(const LoadedPrograms& programs) const override {

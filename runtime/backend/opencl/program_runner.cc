@@ -129,7 +129,12 @@ std::shared_ptr<HostRegion> AttachedProgram::RegionAt(void* data, size_t bytes) 
   std::weak_ptr<HostRegion>& known = regions[data];
   std::shared_ptr<HostRegion> region = known.lock();
   if (region == nullptr) {
-    region = HostRegion::Import(memory_->context, data, bytes, &memory_->stream);
+    const auto& all = memory_->shared;
+    const auto shared = std::find_if(all.begin(), all.end(), [&](const SharedMemory& memory) {
+      return memory.data == data && memory.bytes >= bytes;
+    });
+    region = HostRegion::Import(memory_->context, data, bytes,
+                                shared == all.end() ? nullptr : &*shared, &memory_->stream);
     known = region;
   }
   return region != nullptr && region->bytes() == bytes ? region : nullptr;
@@ -257,10 +262,12 @@ namespace {
 
 class SessionPrograms final : public AttachedPrograms {
  public:
-  explicit SessionPrograms(NewestFirst<std::unique_ptr<AttachedProgram>> programs)
-      : programs_(std::move(programs)) {}
+  SessionPrograms(std::shared_ptr<SessionMemory> memory,
+                  NewestFirst<std::unique_ptr<AttachedProgram>> programs)
+      : memory_(std::move(memory)), programs_(std::move(programs)) {}
 
-  void Bind(const std::vector<ProgramTensors>& tensors) override {
+  void Bind(const std::vector<ProgramTensors>& tensors, Span<const SharedMemory> shared) override {
+    memory_->shared.assign(shared.begin(), shared.end());
     for (size_t k = programs_.size(); k > 0; --k) programs_[k - 1]->Release();
     for (size_t k = 0; k < programs_.size(); ++k) programs_[k]->Bind(tensors[k]);
   }
@@ -269,6 +276,7 @@ class SessionPrograms final : public AttachedPrograms {
   }
 
  private:
+  const std::shared_ptr<SessionMemory> memory_;
   NewestFirst<std::unique_ptr<AttachedProgram>> programs_;
 };
 
@@ -301,7 +309,8 @@ Result<std::unique_ptr<AttachedPrograms>> AttachPrograms(const std::shared_ptr<C
                         AttachedProgram::Create(Own(program), memory));
     programs.Add(std::move(attached));
   }
-  return std::unique_ptr<AttachedPrograms>(new SessionPrograms(std::move(programs)));
+  return std::unique_ptr<AttachedPrograms>(
+      new SessionPrograms(std::move(memory), std::move(programs)));
 }
 
 size_t ProgramBytes(const LoadedPrograms& loaded) {

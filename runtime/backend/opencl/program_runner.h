@@ -57,6 +57,7 @@ struct SessionMemory {
   std::vector<uint8_t> staging;  // a tensor as the device holds it
   // By address; programs that meet in a tensor share its region.
   std::map<const void*, std::weak_ptr<HostRegion>> regions;
+  std::vector<SharedMemory> shared;
 };
 
 // One thread at a time for all programs of a session.

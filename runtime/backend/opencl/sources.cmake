@@ -10,6 +10,7 @@ if(TOPWORK_OPENCL)
     errors.cc
     handles.cc
     host_region.cc
+    import_memory.cc
     kernel_source.cc
     loader.cc
     memory.cc
