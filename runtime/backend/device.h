@@ -92,12 +92,12 @@ class Device {
   // `programs`: what this device's Load returned. They outlive the result.
   virtual Result<std::unique_ptr<AttachedPrograms>> Attach(
       const LoadedPrograms& programs) const = 0;
-  // Bytes on the device for the programs and for what Attach makes of them for one session.
-  // UNSUPPORTED, with the reason, where such memory is copied. The next Bind imports it otherwise.
+  // UNSUPPORTED, with the reason, where shared memory of this kind is copied.
   virtual Status CanImport(SharedMemory::Kind kind) const {
     (void)kind;
     return Status::Ok();
   }
+  // Bytes on the device for the programs and for what Attach makes of them for one session.
   virtual size_t MemoryBytes(const LoadedPrograms& programs) const {
     (void)programs;
     return 0;

@@ -14,8 +14,8 @@ namespace {
 // Below this a copy costs less than mapping and unmapping (3 us more on PoCL, one core of an EPYC).
 constexpr size_t kLeastBytes = size_t{16} << 10;
 
-// A driver that lacks the memory of its device copies what CL_MEM_USE_HOST_PTR names (Arm's guide says so of
-// Mali); what it imports it does not.
+// Arm's drivers copy what CL_MEM_USE_HOST_PTR names, as their guide for Mali says. What they import they
+// do not copy.
 Result<ImportedBuffer> Wrap(const Context& context, void* data, size_t bytes,
                             const SharedMemory* shared) {
   const Device& device = context.device();
