@@ -47,11 +47,11 @@ constexpr int64_t kAwayForWait = 8;
 // Runs in a row of which the workers took less than this share: they have no processor either.
 constexpr int kLateRuns = 3;
 constexpr double kLateShare = 0.15;
-// Of so many runs the last two share nothing, and two after the first runs. The second is measured,
-// for the first brings home what the other threads have in their caches. Shared runs must take less
-// than this part of its time, after some to get going.
+// Two runs share nothing after the first runs, and two of so many unless shared runs take less than kClearlyLess
+// of their time. The second is measured, for the first brings home what the other threads have in
+// their caches. Shared runs must take less than kMostOfAlone of it, after some to get going.
 constexpr uint32_t kRunsPerTrial = 128;
-constexpr double kMostOfAlone = 0.97;
+constexpr double kClearlyLess = 0.8, kMostOfAlone = 0.97;
 constexpr double kMostOfWithout = 0.93;  // of runs with a thread left out, beside other programs
 constexpr int kRunsToJudge = 8;          // in a row
 constexpr int64_t kNanosToJudge = 3'000'000;  // of a thread that came back, which finds cold caches
@@ -60,8 +60,7 @@ constexpr uint32_t kRunsOfTries = 128, kRunsPerTry = 16;
 constexpr int64_t kMinTryNs = 4'000'000;
 constexpr int64_t kMaxTryNs = 128'000'000;
 // Costs are taken in the first runs and then in one of 32.
-constexpr uint32_t kFirstRuns = 4;
-constexpr uint32_t kRunsPerSample = 32;
+constexpr uint32_t kFirstRuns = 4, kRunsPerSample = 32;
 constexpr size_t kMaxLoops = 1024;  // of a run that are remembered
 constexpr int64_t kMaxTasks = 0x7fffffff;
 constexpr int kSpinsPerLook = 16;  // at the clock
@@ -123,6 +122,7 @@ class ThreadPool::Team {
   int64_t ClaimOf(int64_t n_left) const;
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
   void WakeWorkers(int64_t n_wanted);
+  bool IsTrial() const;
   bool JudgeRun(double nanos);
   void DropThread();
   void MayAddThread();
@@ -190,7 +190,7 @@ void ThreadPool::Team::BeginRun() {
   dropped_ = false;
   MayAddThread();
   added_ = false;
-  is_trial_ = n_runs_ % kRunsPerTrial >= kRunsPerTrial - 2 || n_runs_ - kFirstRuns < 2;
+  is_trial_ = IsTrial();
   is_whole_ = !is_trial_ && n_active_.load(std::memory_order_relaxed) == n_threads_;
   const bool is_alone = is_trial_ || n_active_.load(std::memory_order_relaxed) == 1;
   const bool tries = n_runs_ < kRunsOfTries || n_runs_ % kRunsPerTry < 2;
@@ -223,6 +223,12 @@ void ThreadPool::Team::EndRun() {
   try_at_ = now + wait_ns_;
   with_.Fade();
   without_.Fade();
+}
+
+// A trial that began is ended.
+bool ThreadPool::Team::IsTrial() const {
+  const bool is_clear = alone_ns_ > 0.0 && whole_ns_ < kClearlyLess * alone_ns_ && !was_trial_;
+  return n_runs_ - kFirstRuns < 2 || (n_runs_ % kRunsPerTrial >= kRunsPerTrial - 2 && !is_clear);
 }
 
 // Takes in what the run took. True: sharing has turned out to be slower.

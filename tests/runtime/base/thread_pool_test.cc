@@ -268,6 +268,24 @@ TEST_CASE("runs too short to wake a thread for are shared if they follow each ot
   CHECK(n_elsewhere > 0);
 }
 
+TEST_CASE("runs that sharing clearly helps are shared without an end", "[.alone]") {
+  constexpr int kRuns = 128 * 12;
+  ThreadPool pool(2);
+  int n_shared = 0, n_trials = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    std::atomic<bool> is_shared{false};
+    const ThreadPool::Run in_run(&pool);
+    pool.ParallelFor(50, [&](int64_t, int thread) {
+      if (thread != 0) is_shared = true;
+      SpinFor(std::chrono::microseconds(10));
+    });
+    n_shared += is_shared ? 1 : 0;
+    n_trials += i % 128 >= 126 && !is_shared ? 1 : 0;
+  }
+  if (n_shared < kRuns * 9 / 10) TW_SKIP("two processors were seldom free at once");
+  CHECK(n_trials < 12);  // of 24 where all are tried
+}
+
 TEST_CASE("runs that take longer when they are shared stay on the caller", "[base]") {
   ThreadPool pool(2);
   int n_runs = 0;
