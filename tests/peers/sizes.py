@@ -4,10 +4,11 @@
 
 The compiler is clang++ 19 with -Oz, which sees the whole library at once (-flto); lld merges functions that are the same
 (--icf=all), inlines what is smaller inline alone, saves registers by shared helpers, shares repeated instructions in
-several rounds, and packs relocations, which glibc 2.36 and newer read. Most rows have a limit (--limited: those alone);
-exit code 1: a row is above its limit; 77: a tool is missing. Needs the packages g++-aarch64-linux-gnu, clang-19 and
-lld-19 (`toolchains/install-deps.sh long`). Builds go to build/sizes (or FOLDER) and stay there, so that the next call
-compiles what changed.
+several rounds, reaches data by one instruction (code-model=tiny: a library of less than 1 MB, or the linker refuses),
+and packs relocations, which glibc 2.36 and newer read. Most rows have a limit (--limited: those alone); exit code 1: a
+row is above its limit, or exports more than the C API; 77: a tool is missing. Needs the packages
+g++-aarch64-linux-gnu, clang-19 and lld-19 (`toolchains/install-deps.sh long`). Builds go to build/sizes (or FOLDER) and
+stay there, so that the next call compiles what changed.
 """
 import argparse
 import json
@@ -22,6 +23,7 @@ LLD = os.environ.get("LLD", "/usr/lib/llvm-19/bin/ld.lld")
 FLAGS = "-DNDEBUG -flto -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer"
 LINKER = ("-Wl,--icf=all,-O2,-mllvm,-machine-outliner-reruns=4,-mllvm,-homogeneous-prolog-epilog,"
           "-mllvm,-inline-threshold=-20,-mllvm,-enable-merge-functions,-z,pack-relative-relocs,--hash-style=gnu")
+TINY = "-DCMAKE_SHARED_LINKER_FLAGS_MINSIZEREL=-Wl,-mllvm,-code-model=tiny"
 BARE = ["-DTOPWORK_LEARN=OFF", "-DTOPWORK_QUANTIZER=OFF", "-DTOPWORK_DESCRIBE=OFF", "-DTOPWORK_SPARSE=OFF"]
 CPU = ["-DTOPWORK_OPENCL=OFF"]
 RUN = ["-DTOPWORK_TRAIN=OFF"]
@@ -30,7 +32,7 @@ PLAIN = ["-DTOPWORK_TRAIN=PLAIN"]
 ONE_SET = ["-DTOPWORK_ONLY_ISAS=baseline"]
 NO_TRIALS = "-DTOPWORK_TRIALS=OFF"
 LEAST = ["-DTOPWORK_JUDGE=OFF", "-DTOPWORK_CHECKPOINTS=OFF", "-DTOPWORK_CUSTOM_OPS=OFF", "-DTOPWORK_SHORT_LOOPS=ON",
-         "-DTOPWORK_METADATA=OFF", NO_TRIALS]
+         "-DTOPWORK_METADATA=OFF", NO_TRIALS, TINY]
 CALLS = "--calls"  # of ports/examples/train_head.c and run_model.c
 NO_TEXT = ["-DTOPWORK_MESSAGES=OFF"]
 LITE0 = "EfficientNet-Lite0 (float, int8)"
@@ -74,6 +76,19 @@ ROWS = [
 ]
 
 
+def hidden_helpers(folder):
+    """An object file that says that the helpers that save registers are no part of the library's interface: they are made
+    after the linker has read its version script, which does not hold for them, and would be called as if another library
+    could replace them."""
+    general, floats = ["x19x20", "x21x22", "x23x24", "x25x26", "x27x28"], ["d8d9", "d10d11", "d12d13", "d14d15"]
+    names = [f"OUTLINED_FUNCTION_{what}_{''.join(general[:i])}x30x29{''.join(floats[:j])}"
+             for what in ("PROLOG", "EPILOG", "EPILOG_TAIL") for i in range(6) for j in range(5)]
+    source, path = folder / "helpers.s", folder / "helpers.o"
+    source.write_text("".join(f".weak {name}\n.hidden {name}\n" for name in names))
+    subprocess.run(["clang-19", "--target=aarch64-linux-gnu", "-c", source, "-o", path], check=True)
+    return path
+
+
 def toolchain(folder):
     path = folder / "clang-aarch64.cmake"
     path.write_text(f'''set(CMAKE_SYSTEM_NAME Linux)
@@ -82,7 +97,7 @@ set(CMAKE_C_COMPILER clang-19)
 set(CMAKE_CXX_COMPILER clang++-19)
 set(CMAKE_C_COMPILER_TARGET aarch64-linux-gnu)
 set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)
-set(CMAKE_SHARED_LINKER_FLAGS_INIT "--ld-path={LLD} {LINKER}")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "--ld-path={LLD} {LINKER} {hidden_helpers(folder)}")
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
@@ -111,7 +126,13 @@ def size_of(build, arguments):
                         ["cmake", "--build", build, "-j", "2", "--target", "topwork"]):
             if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode:
                 sys.exit(f"{build.name} does not build; see {log}")
-    return (build / "libtopwork.so").stat().st_size
+    library = build / "libtopwork.so"
+    names = subprocess.run(["aarch64-linux-gnu-nm", "-D", "--defined-only", "--format=just-symbols", library],
+                           stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    strange = [name for name in names if not name.startswith(("tw_", "TOPWORK_"))]
+    if strange:
+        sys.exit(f"{build.name} exports {len(strange)} names that are none of the C API, as {strange[0]}")
+    return library.stat().st_size
 
 
 def main():
