@@ -27,7 +27,9 @@ LEFT_OUT = ["Svdf", "Lstm", "HashTable", "TransposeConvQuantized", "TensorList",
             "ReadTensorNotes", "ReplaceLabels", "MixedGradient", "AddSmote", "ImprintFresh", "ImprintAll", "JoinGroup",
             "GroupSplit", "NeighbourAt", "ConvertKey", "IterateLbfgs", "HeadAfter", "AppendHead",
             "OpenClTuner", "TuneTable::Keep", "LoadClBlast", "MeasureDeviceCost", "EstimatePlan",
-            r"topwork::\(anonymous namespace\)::TimeRuns", "FirstAnswer::Check"]
+            r"topwork::\(anonymous namespace\)::TimeRuns", "FirstAnswer::Check", "NanosOfProducts", "DeviceProducts::Run"]
+# OpenCL files: those of operators that the selection has, and of others.
+KERNEL_FILES = {"gemm": True, "pool": True, "head_steps": True, "gather": False, "resize": False, "square": False}
 
 # What TOPWORK_TRAIN=PLAIN lacks, as the command line calls it, and its options.
 PLAIN_LACKS = {"another optimizer than sgd, adam and adamw": ["--optimizer", "lbfgs"], "init": ["--init", "imprint"],
@@ -132,6 +134,13 @@ def check_symbols(checks, whole, selected):
         checks.expect(not found, f"{name} is still there: {found[:3]}")
 
 
+def check_kernel_files(checks, build):
+    table = build / "embedded" / "opencl_kernel_table.cc"
+    names = set(re.findall(r'^    {"(\w+)", "kernels', table.read_text(), re.M)) if table.is_file() else set()
+    for name, there in KERNEL_FILES.items():
+        checks.expect((name in names) == there, f"{name}.cl: {'is missing' if there else 'is still there'}")
+
+
 def check_functions(checks, library, here):
     """The library exports what ports/examples/run_model.c and train_head.c call; they run with it."""
     examples = [ROOT / "ports" / "examples" / name for name in ("run_model.c", "train_head.c")]
@@ -166,6 +175,7 @@ def main():
         check_refusals(checks, selected, here)
         check_devices(checks, whole, selected, here)
         check_functions(checks, pathlib.Path(selected).resolve().with_name("libtopwork.so"), here)
+    check_kernel_files(checks, pathlib.Path(selected).resolve().parent)
     check_symbols(checks, whole, selected)
     sys.exit(checks.finish())
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/contract/selection.h"
 #include "kernels/gpu/transpose_rows.h"
 #include "kernels/ops/conv/conv_gpu.h"
 #include "kernels/ops/conv/winograd_gpu.h"
@@ -126,8 +127,12 @@ Status PlanConv2D(GpuContext& context) {
     AddProduct(context, context.output(0).shape.Product(0, 3), filter[0], filter[3]);
     return Status::Ok();
   }
-  const std::vector<const WinogradRow*> fits = WinogradFits(context, window);
-  const WinogradRow* winograd = WinogradUsual(context, window, fits);
+  std::vector<const WinogradRow*> fits;
+  const WinogradRow* winograd = nullptr;
+  if (!kShortLoops) {
+    fits = WinogradFits(context, window);
+    winograd = WinogradUsual(context, window, fits);
+  }
   std::vector<const char*> variants;
   for (const ConvBlock& block : kConvBlocks) {
     if (Fits(context, block)) variants.push_back(block.variant);
@@ -138,7 +143,7 @@ Status PlanConv2D(GpuContext& context) {
       context.Choose(WorkOf("CONV_2D", context, window), std::move(variants),
                      winograd != nullptr ? winograd->variant : usual.variant);
   for (const WinogradRow* row : fits) {
-    if (chosen != row->variant) continue;
+    if (kShortLoops || chosen != row->variant) continue;
     AddWinograd(context, window, *row);
     return Status::Ok();
   }

@@ -27,7 +27,7 @@ Result<DeviceName> NameToOpen(const DeviceName& wanted) {
 
 // Whose closed form begins with the products of features, which a device can compute.
 bool HasProducts(Optimizer optimizer) {
-  return optimizer == Optimizer::kRidge || optimizer == Optimizer::kAuto;
+  return !kTrainsLastAlone && (optimizer == Optimizer::kRidge || optimizer == Optimizer::kAuto);
 }
 
 // Nanoseconds of a small product, the second of two: the first one compiles.
