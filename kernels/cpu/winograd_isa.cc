@@ -60,9 +60,9 @@ TW_INLINE void OutputPoints(const Vec (&m)[6], Vec (&y)[4]) {
 struct Place {
   int64_t image, y, x;
 };
-TW_INLINE Place PlaceOf(const WinogradShape& s, int64_t tile, int64_t index) {
+TW_INLINE Place PlaceOf(const WinogradShape& s, int64_t index) {
   const int64_t row = index / s.tiles_w;
-  return {row / s.tiles_h, row % s.tiles_h * tile, index % s.tiles_w * tile};
+  return {row / s.tiles_h, row % s.tiles_h * s.tile_h, index % s.tiles_w * s.tile_w};
 }
 
 TW_INLINE int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -120,7 +120,7 @@ void TransformCopy(const WinogradShape& s, int side, TransformTile transform, co
 void TransformTiles(const WinogradShape& s, const WinogradInput& t, int side,
                     TransformTile transform) {
   for (int64_t i = 0; i < t.n; ++i) {
-    const Place place = PlaceOf(s, side - 2, t.first + i);
+    const Place place = PlaceOf(s, t.first + i);
     const int64_t y0 = place.y - s.pad_top, x0 = place.x - s.pad_left;
     const float* image = t.input + place.image * s.in_h * s.in_w * s.in_c;
     float* v = t.v + i * s.in_wide;
@@ -140,13 +140,24 @@ void Input(const WinogradShape& s, const WinogradInput& t) {
   TransformTiles(s, t, kSide, TransformInput<kSide>);
 }
 
-// A^T m A of the first `count` channels of a vector; bias, residual and clamp on the outputs inside the image.
+// Ends n outputs that lie `step` values apart, of the first `count` channels of a vector from c on: bias,
+// residual and clamp.
+TW_INLINE void EndPoints(const WinogradOutput& t, int64_t c, int count, const Vec* points,
+                         int64_t n, int64_t at, int64_t step) {
+  const Vec bias = t.bias != nullptr ? LoadSome(t.bias + c, count) : Vec{};
+  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  for (int64_t i = 0; i < n; ++i, at += step) {
+    Vec sum = points[i] + bias;
+    if (t.residual != nullptr) sum += LoadSome(t.residual + at, count);
+    StoreSome(t.output + at, Clamp(sum, lo, hi), count);
+  }
+}
+
+// A^T m A of the first `count` channels of a vector, as far as it lies inside the image.
 template <int kSide>
 TW_INLINE void TransformOutput(const WinogradShape& s, const WinogradOutput& t, const Place& place,
                                const float* m, int64_t c, int count) {
   constexpr int kTile = kSide - 2;
-  const Vec bias = t.bias != nullptr ? LoadSome(t.bias + c, count) : Vec{};
-  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
   Vec rows[kTile][kSide];
 #pragma GCC unroll 1
   for (int x = 0; x < kSide; ++x) {
@@ -161,12 +172,8 @@ TW_INLINE void TransformOutput(const WinogradShape& s, const WinogradOutput& t, 
   for (int64_t y = 0; y < y_end; ++y) {
     Vec points[kTile];
     OutputPoints(rows[y], points);
-    int64_t at = ((place.image * s.out_h + place.y + y) * s.out_w + place.x) * s.out_c + c;
-    for (int64_t x = 0; x < x_end; ++x, at += s.out_c) {
-      Vec sum = points[x] + bias;
-      if (t.residual != nullptr) sum += LoadSome(t.residual + at, count);
-      StoreSome(t.output + at, Clamp(sum, lo, hi), count);
-    }
+    const int64_t row = (place.image * s.out_h + place.y + y) * s.out_w;
+    EndPoints(t, c, count, points, x_end, (row + place.x) * s.out_c + c, s.out_c);
   }
 }
 
@@ -174,7 +181,7 @@ template <int kSide>
 void Output(const WinogradShape& s, const WinogradOutput& t) {
   const int64_t end = Least(t.channel_end, s.out_c);
   for (int64_t i = 0; i < t.n; ++i) {
-    const Place place = PlaceOf(s, kSide - 2, t.first + i);
+    const Place place = PlaceOf(s, t.first + i);
     for (int64_t c = t.channel_begin; c < end; c += kLanes) {
       const int count = static_cast<int>(Least(kLanes, end - c));
       TransformOutput<kSide>(s, t, place, t.m + i * s.out_wide, c, count);
@@ -182,11 +189,64 @@ void Output(const WinogradShape& s, const WinogradOutput& t) {
   }
 }
 
-void Filter(const float* factors, const float* taps, int64_t n, float* to) {
+// Tiles of one row or column: 6 inputs, 4 outputs.
+constexpr int kLine = 6;
+
+// B^T d; inputs beyond the image are zero.
+void LineInput(const WinogradShape& s, const WinogradInput& t) {
+  const bool down = s.tile_h > 1;
+  const int64_t length = down ? s.in_h : s.in_w, width = down ? s.in_w : s.in_h;
+  const int64_t step = down ? s.in_w * s.in_c : s.in_c;
+  const Vec zeros = Vec{};
+  for (int64_t i = 0; i < t.n; ++i) {
+    const Place place = PlaceOf(s, t.first + i);
+    const int64_t y0 = place.y - s.pad_top, x0 = place.x - s.pad_left;
+    const int64_t along = down ? y0 : x0, across = down ? x0 : y0;
+    const bool misses = across < 0 || across >= width;
+    const int64_t first = ((place.image * s.in_h + y0) * s.in_w + x0) * s.in_c;
+    const float* from[kLine];
+    int64_t moves[kLine];  // 1, or 0 where it reads zeros
+    for (int k = 0; k < kLine; ++k) {
+      moves[k] = !misses && along + k >= 0 && along + k < length;
+      from[k] = moves[k] ? t.input + (first + k * step) : reinterpret_cast<const float*>(&zeros);
+    }
+    float* const v = t.v + i * s.in_wide;
+    for (int64_t c = 0; c < s.in_c; c += kLanes) {
+      const int count = static_cast<int>(Least(kLanes, s.in_c - c));
+      Vec d[kLine], points[kLine];
+#pragma GCC unroll 6
+      for (int k = 0; k < kLine; ++k) d[k] = LoadSome(from[k] + c * moves[k], count);
+      InputPoints(d, points);
+#pragma GCC unroll 6
+      for (int k = 0; k < kLine; ++k) Store(v + k * t.v_stride + c, points[k]);
+    }
+  }
+}
+
+// A^T m.
+void LineOutput(const WinogradShape& s, const WinogradOutput& t) {
+  const bool down = s.tile_h > 1;
+  const int64_t step = down ? s.out_w * s.out_c : s.out_c, end = Least(t.channel_end, s.out_c);
+  for (int64_t i = 0; i < t.n; ++i) {
+    const Place place = PlaceOf(s, t.first + i);
+    const int64_t n = Least(kLine - 2, down ? s.out_h - place.y : s.out_w - place.x);
+    const int64_t at = ((place.image * s.out_h + place.y) * s.out_w + place.x) * s.out_c;
+    const float* m = t.m + i * s.out_wide;
+    for (int64_t c = t.channel_begin; c < end; c += kLanes) {
+      Vec column[kLine], points[kLine - 2];
+#pragma GCC unroll 6
+      for (int k = 0; k < kLine; ++k) column[k] = Load(m + k * t.m_stride + c);
+      OutputPoints(column, points);
+      EndPoints(t, c, static_cast<int>(Least(kLanes, end - c)), points, n, at + c, step);
+    }
+  }
+}
+
+void Filter(const float* factors, int n_taps, const float* taps, int64_t n, float* to) {
   for (int64_t c = 0; c < n; c += kLanes) {
     const int count = static_cast<int>(Least(kLanes, n - c));
     Vec sum = Vec{};
-    for (int t = 0; t < 9; ++t) sum += factors[t] * LoadSome(taps + t * n + c, count);
+    for (int t = 0; t < n_taps; ++t) sum += factors[t] * LoadSome(taps + t * n + c, count);
     StoreSome(to + c, sum, count);
   }
 }
@@ -195,7 +255,7 @@ void Filter(const float* factors, const float* taps, int64_t n, float* to) {
 
 extern const WinogradKernels kWinogradKernels;
 const WinogradKernels kWinogradKernels = {
-    kLanes, {Input<4>, Output<4>}, {Input<6>, Output<6>}, Filter};
+    kLanes, {Input<4>, Output<4>}, {Input<6>, Output<6>}, {LineInput, LineOutput}, Filter};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -81,7 +81,7 @@ struct Winograd {
   WinogradConv conv;
   ThreadPool pool;
 
-  Winograd(Bench* bench, int tile, int n_threads)
+  Winograd(Bench* bench, WinogradTile tile, int n_threads)
       : context(bench->Context(n_threads)), pool(n_threads) {
     ConvShape shape;
     ScratchLayout layout;
@@ -103,7 +103,7 @@ void RunLayer(const Layer& layer, int n_threads) {
   PlanPrepareContext chosen = b.Context(n_threads), product = b.Context(n_threads);
   product.SetHalfProducts(b.cpu.gemm);  // float32 ones: no other way is considered
   if (!chosen.Prepare(*b.op.def).ok() || !product.Prepare(*b.op.def).ok()) std::abort();
-  Winograd two(&b, 2, n_threads), four(&b, 4, n_threads);
+  Winograd two(&b, {2, 2}, n_threads), four(&b, {4, 4}, n_threads);
   const TensorView* inputs[] = {&b.inputs[0], &b.inputs[1], &b.inputs[2]};
   TensorView* outputs[] = {&b.result};
   GemmTask whole;

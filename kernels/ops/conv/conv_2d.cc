@@ -4,7 +4,7 @@
 // wide rows and few output channels the taps are read in place (conv_direct.h). Otherwise the taps
 // of a block of pixels are gathered into scratch of the thread (im2col, never the whole matrix) and
 // multiplied while they are in cache. A grouped convolution is one such product for each group.
-// 3x3 layers of many channels are several smaller products instead (conv_winograd.h).
+// Layers of 3x3, 1x3 or 3x1 taps and many channels are several smaller products instead (conv_winograd.h).
 // Bias, the residual that fusion may have added, and the activation are applied to each tile before
 // it leaves the registers.
 #include "kernels/ops/conv/conv_2d.h"
@@ -36,6 +36,8 @@ struct ConvState : OpState, ConvShape {
   WinogradConv winograd;  // kWinograd; without `weights`
   GemmWork work;
   size_t patches_offset = 0;  // kGather; scratch: one block of patches per thread
+  // kGather: the part of a patch that is multiplied. Filters of spectrograms begin and end with zeros.
+  int64_t first_k = 0, run_k = 0;
   float lo = 0.0f, hi = 0.0f;
 };
 
@@ -58,6 +60,28 @@ const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& sha
   const GemmKernels& products = ProductsOf(context);
   const bool fits = !IsDirect(shape) || shape.in_c % products.depths == 0;
   return fits ? products : *context.cpu().gemm;
+}
+
+// Sets first_k and run_k: depths are left out at both ends that are zero in all filters, which are known.
+void LeaveZerosOut(const PrepareContext& context, ConvState* state) {
+  const int64_t depth = state->weights.layout.k;
+  state->first_k = 0;
+  state->run_k = depth;
+  const float* weights = context.input(1)->as<const float>();
+  if (kShortLoops || weights == nullptr || context.HalfConstant(1) != nullptr) return;
+  if (state->weights.one_row || state->weights.kernels != context.cpu().gemm) return;
+  int64_t first = depth, end = 0;
+  for (int64_t n = 0; n < state->out_c && first + depth - end > 0; ++n, weights += depth) {
+    int64_t k = 0;
+    while (k < first && weights[k] == 0.0f) ++k;
+    first = k;
+    k = depth;
+    while (k > end && weights[k - 1] == 0.0f) --k;
+    end = k;
+  }
+  if (first >= end) return;  // all of them are zero
+  state->first_k = first;
+  state->run_k = end - first;
 }
 
 Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
@@ -95,6 +119,7 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
   state->work = PlanGemmWork(*context, kernels, state->cut.most_rows, depth, scratch);
   context->SetTasks(groups * state->cut.n_tasks());
   if (gather) {
+    LeaveZerosOut(*context, state);
     int64_t block = 0;
     if (MulOverflow(state->cut.most_rows, depth, &block)) block = -1;  // Request refuses it
     state->patches_offset = scratch->Add(block, context->max_threads());
@@ -142,8 +167,8 @@ Status Prepare(PrepareContext& context) {
   static_cast<ConvShape&>(*state) = shape;
   ActivationRange(params.activation, &state->lo, &state->hi);
   ScratchLayout scratch;
-  const int tile = kShortLoops ? 0 : ChooseWinograd(context, shape);
-  if (tile != 0) {
+  const WinogradTile tile = kShortLoops ? WinogradTile() : ChooseWinograd(context, shape);
+  if (!kShortLoops && tile.h != 0) {
     state->way = Way::kWinograd;
     TW_RETURN_IF_ERROR(PlanWinograd(&context, shape, tile, &scratch, &state->winograd));
   } else {
@@ -232,8 +257,10 @@ void RunTasks(const RunContext& context, const ConvState& s, const GemmKernels* 
       float* patches = reinterpret_cast<float*>(context.scratch + s.patches_offset +
                                                 static_cast<size_t>(thread) * block);
       GatherPatches(s, input + g * s.group_in, first_row, task.m, patches);
-      task.a = patches;
+      task.a = patches + s.first_k;
       task.lda = whole.k;
+      task.first_k = s.first_k;
+      task.run_k = s.run_k;
     }
     if (kHasSparse && s.sparse.present()) {
       context.cpu->sparse_gemm->run(task, s.sparse);

@@ -25,38 +25,49 @@ constexpr int64_t kStridePad = 16;
 // Costs in multiply-adds of a product: to transform a value of V or of M, and to read a weight.
 // Fitted to tests/peers/conv_bench.cc.
 constexpr double kTransformCost = 13, kWeightCost = 12;
+constexpr double kLineTransformCost = 7;  // one pass in place of two
 // How much less the estimate must be.
 constexpr double kGain = 0.9;
 
-int64_t Positions(int tile) { return (tile + 2) * (tile + 2); }
-
-double TilesOf(const ConvShape& shape, int tile) {
-  return static_cast<double>(shape.batch * CeilDiv(shape.window.h.out, tile)) *
-         static_cast<double>(CeilDiv(shape.window.w.out, tile));
+int64_t Positions(WinogradTile tile) {
+  return (tile.h > 1 ? tile.h + 2 : 1) * (tile.w > 1 ? tile.w + 2 : 1);
 }
 
-double WinogradCost(const ConvShape& shape, int tile) {
+int64_t Taps(WinogradTile tile) { return tile.is_line() ? 3 : 9; }
+
+double TilesOf(const ConvShape& shape, WinogradTile tile) {
+  return static_cast<double>(shape.batch * CeilDiv(shape.window.h.out, tile.h)) *
+         static_cast<double>(CeilDiv(shape.window.w.out, tile.w));
+}
+
+double WinogradCost(const ConvShape& shape, WinogradTile tile) {
   const double in = static_cast<double>(shape.in_c), out = static_cast<double>(shape.out_c);
-  const double of_tile = in * out + kTransformCost * (in + out);
+  const double of_transform = tile.is_line() ? kLineTransformCost : kTransformCost;
+  const double of_tile = in * out + of_transform * (in + out);
   return static_cast<double>(Positions(tile)) *
          (TilesOf(shape, tile) * of_tile + kWeightCost * in * out);
 }
 
 double DirectCost(const ConvShape& shape) {
-  return 9 * static_cast<double>(shape.in_c) * static_cast<double>(shape.out_c) *
-         (TilesOf(shape, 1) + kWeightCost);
+  return static_cast<double>(shape.window.h.filter * shape.window.w.filter * shape.in_c) *
+         static_cast<double>(shape.out_c) * (TilesOf(shape, {1, 1}) + kWeightCost);
 }
 
-double FilterBytes(const ConvShape& shape, int tile) {
+double FilterBytes(const ConvShape& shape, WinogradTile tile) {
   return static_cast<double>(Positions(tile) * shape.in_c) * static_cast<double>(shape.out_c) *
          sizeof(float);
+}
+
+const char* VariantOf(WinogradTile tile) {
+  if (tile.is_line()) return tile.h == 1 ? "winograd 1x4" : "winograd 4x1";
+  return tile.h == 2 ? "winograd 2x2" : "winograd 4x4";
 }
 
 int64_t Wide(int64_t channels, const WinogradKernels& kernels) {
   return CeilDiv(channels, kernels.lanes) * kernels.lanes;
 }
 
-WinogradShape ShapeOf(const ConvShape& conv, int tile, const WinogradKernels& kernels) {
+WinogradShape ShapeOf(const ConvShape& conv, WinogradTile tile, const WinogradKernels& kernels) {
   WinogradShape shape;
   const WindowAxis &h = conv.window.h, &w = conv.window.w;
   shape.in_h = h.in;
@@ -69,8 +80,10 @@ WinogradShape ShapeOf(const ConvShape& conv, int tile, const WinogradKernels& ke
   shape.out_wide = Wide(conv.out_c, kernels);
   shape.pad_top = h.pad;
   shape.pad_left = w.pad;
-  shape.tiles_h = CeilDiv(h.out, tile);
-  shape.tiles_w = CeilDiv(w.out, tile);
+  shape.tile_h = tile.h;
+  shape.tile_w = tile.w;
+  shape.tiles_h = CeilDiv(h.out, tile.h);
+  shape.tiles_w = CeilDiv(w.out, tile.w);
   return shape;
 }
 
@@ -95,7 +108,7 @@ void PackFilters(const PrepareContext& context, const WinogradConv& conv, float*
   const WinogradKernels& kernels = *context.cpu().winograd;
   const float* filters = context.input(1)->as<const float>();
   const uint16_t* halves = context.HalfConstant(1);
-  const int64_t in_c = conv.shape.in_c, columns = conv.shape.out_wide;
+  const int64_t in_c = conv.shape.in_c, columns = conv.shape.out_wide, n_taps = Taps(conv.tile);
   std::vector<float> transformed(static_cast<size_t>(columns * in_c), 0.0f);
   GemmWeights weights;
   weights.data = transformed.data();
@@ -105,22 +118,26 @@ void PackFilters(const PrepareContext& context, const WinogradConv& conv, float*
     const int64_t begin = conv.gemm->first_column(columns, p);
     const int64_t end =
         std::max(begin, std::min(conv.shape.out_c, conv.gemm->first_column(columns, p + 1)));
-    const float* of_panel = filters + begin * 9 * in_c;
+    const float* of_panel = filters + begin * n_taps * in_c;
     std::vector<float> wide;
     if (halves != nullptr) {
-      wide.resize(static_cast<size_t>((end - begin) * 9 * in_c));
-      context.cpu().elementwise->half_to_float(halves + begin * 9 * in_c, wide.data(),
-                                               (end - begin) * 9 * in_c);
+      wide.resize(static_cast<size_t>((end - begin) * n_taps * in_c));
+      context.cpu().elementwise->half_to_float(halves + begin * n_taps * in_c, wide.data(),
+                                               (end - begin) * n_taps * in_c);
       of_panel = wide.data();
     }
     for (int position = 0; position < Positions(conv.tile); ++position) {
       double factors[9];
       float rounded[9];
-      WinogradFactors(conv.tile, position, factors);
-      for (int t = 0; t < 9; ++t) rounded[t] = static_cast<float>(factors[t]);
+      if (conv.tile.is_line()) {
+        WinogradLineFactors(position, factors);
+      } else {
+        WinogradFactors(conv.tile.h, position, factors);
+      }
+      for (int64_t t = 0; t < n_taps; ++t) rounded[t] = static_cast<float>(factors[t]);
       for (int64_t n = begin; n < end; ++n) {
-        kernels.filter(rounded, of_panel + (n - begin) * 9 * in_c, in_c,
-                       transformed.data() + n * in_c);
+        kernels.filter(rounded, static_cast<int>(n_taps), of_panel + (n - begin) * n_taps * in_c,
+                       in_c, transformed.data() + n * in_c);
       }
       conv.gemm->pack(weights, p, p + 1, packed + position * conv.packed_size);
     }
@@ -211,17 +228,22 @@ struct Runner {
 
 }  // namespace
 
-int ChooseWinograd(const PrepareContext& context, const ConvShape& shape) {
-  for (const WindowAxis& axis : {shape.window.h, shape.window.w}) {
-    if (axis.filter != 3 || axis.stride != 1 || axis.dilation != 1) return 0;
+WinogradTile ChooseWinograd(const PrepareContext& context, const ConvShape& shape) {
+  const WindowAxis &h = shape.window.h, &w = shape.window.w;
+  for (const WindowAxis& axis : {h, w}) {
+    if ((axis.filter != 3 && axis.filter != 1) || axis.stride != 1 || axis.dilation != 1) return {};
   }
-  if (shape.groups() != 1 || std::min(shape.in_c, shape.out_c) < kLeastChannels) return 0;
-  if (context.input(1)->data == nullptr || context.half_products() != nullptr) return 0;
+  if (h.filter * w.filter == 1) return {};
+  if (shape.groups() != 1 || std::min(shape.in_c, shape.out_c) < kLeastChannels) return {};
+  if (context.input(1)->data == nullptr || context.half_products() != nullptr) return {};
+  const bool is_line = h.filter != w.filter;
   const double most_bytes =
       context.HalfConstant(1) != nullptr ? kMostWinogradBytesOfHalves : kMostWinogradBytes;
-  int best = 0;
+  WinogradTile best;
   double least = kGain * DirectCost(shape);
-  for (const int tile : {2, 4}) {
+  for (const int side : {2, 4}) {
+    if (is_line && side == 2) continue;
+    const WinogradTile tile{h.filter == 3 ? side : 1, w.filter == 3 ? side : 1};
     const double cost = WinogradCost(shape, tile);
     if (cost >= least || FilterBytes(shape, tile) > most_bytes) continue;
     best = tile;
@@ -230,7 +252,7 @@ int ChooseWinograd(const PrepareContext& context, const ConvShape& shape) {
   return best;
 }
 
-Status PlanWinograd(PrepareContext* context, const ConvShape& shape, int tile,
+Status PlanWinograd(PrepareContext* context, const ConvShape& shape, WinogradTile tile,
                     ScratchLayout* scratch, WinogradConv* out) {
   const WinogradKernels& kernels = *context->cpu().winograd;
   const int64_t positions = Positions(tile);
@@ -245,14 +267,14 @@ Status PlanWinograd(PrepareContext* context, const ConvShape& shape, int tile,
                                out->shares_v() ? out->cut.row_blocks : context->max_threads());
   out->m_offset = scratch->Add(positions * out->m_stride, context->max_threads());
   out->packed_size = out->gemm->packed_size(out->shape.out_wide, shape.in_c);
-  const std::string tag = StrFormat("winograd {} {}", tile, out->gemm->tag);
+  const std::string tag = StrFormat("winograd {}x{} {}", tile.h, tile.w, out->gemm->tag);
   const size_t bytes = static_cast<size_t>(positions * out->packed_size) * sizeof(float);
   TW_ASSIGN_OR_RETURN(const void* packed,
                       context->PackConstant(1, tag.c_str(), bytes, true, [&](void* to) {
                         PackFilters(*context, *out, static_cast<float*>(to));
                       }));
   out->filters = static_cast<const float*>(packed);
-  context->SetVariant(tile == 2 ? "winograd 2x2" : "winograd 4x4");
+  context->SetVariant(VariantOf(tile));
   context->SetTasks(out->cut.n_tasks());
   return Status::Ok();
 }
@@ -260,7 +282,10 @@ Status PlanWinograd(PrepareContext* context, const ConvShape& shape, int tile,
 void RunWinograd(const WinogradConv& conv, const float* input, const GemmTask& whole,
                  const RunContext& context) {
   const WinogradKernels& kernels = *context.cpu->winograd;
-  const Runner runner{conv, conv.tile == 2 ? kernels.two : kernels.four, context, input, whole};
+  const WinogradTransforms& transforms = conv.tile.is_line() ? kernels.line
+                                         : conv.tile.h == 2  ? kernels.two
+                                                             : kernels.four;
+  const Runner runner{conv, transforms, context, input, whole};
   if (conv.shares_v()) runner.MakeSharedInputs();
   context.pool->ParallelFor(conv.cut.n_tasks(),
                             [&](int64_t index, int thread) { runner.RunTask(index, thread); });

@@ -1,6 +1,7 @@
 // Convolution of 3x3 taps through Winograd's transforms (kernels/cpu/winograd.h): tiles of 2x2
 // outputs take 2.25 times fewer multiplications than the direct form, tiles of 4x4 outputs 4 times,
-// for two more passes and for filters that take 1.78 or 4 times their memory.
+// for two more passes and for filters that take 1.78 or 4 times their memory. Of 1x3 or 3x1 taps tiles
+// of four outputs take half of the multiplications, and filters twice their memory.
 #ifndef TOPWORK_KERNELS_OPS_CONV_CONV_WINOGRAD_H_
 #define TOPWORK_KERNELS_OPS_CONV_CONV_WINOGRAD_H_
 
@@ -18,8 +19,14 @@ namespace topwork {
 constexpr double kMostWinogradBytes = 16 << 20;
 constexpr double kMostWinogradBytesOfHalves = 8 << 20;
 
+// Outputs of a tile: 2x2, 4x4, 1x4 or 4x1; 0: there is none.
+struct WinogradTile {
+  int h = 0, w = 0;
+  bool is_line() const { return h == 1 || w == 1; }
+};
+
 struct WinogradConv {
-  int tile = 0;  // outputs of a tile in each direction, 2 or 4
+  WinogradTile tile;
   WinogradShape shape;
   int64_t n_tiles = 0;             // of all images
   const float* filters = nullptr;  // packed, one form for each position
@@ -32,12 +39,12 @@ struct WinogradConv {
   bool shares_v() const { return cut.panel_blocks > 1; }
 };
 
-// Outputs of a tile in each direction, 4 or 2, where that is estimated to be the fastest way; else
-// 0. A function of the sizes, of whether the filter is constant, and of the products' type.
-int ChooseWinograd(const PrepareContext& context, const ConvShape& shape);
+// The tile where this is estimated to be the fastest way; else none. A function of the sizes, of whether
+// the filter is constant, and of the products' type.
+WinogradTile ChooseWinograd(const PrepareContext& context, const ConvShape& shape);
 
 // Transforms and packs the filter, input 1, and lays out scratch.
-Status PlanWinograd(PrepareContext* context, const ConvShape& shape, int tile,
+Status PlanWinograd(PrepareContext* context, const ConvShape& shape, WinogradTile tile,
                     ScratchLayout* scratch, WinogradConv* out);
 
 // Runs the whole convolution. `whole` has bias, residual, c, lo and hi set.

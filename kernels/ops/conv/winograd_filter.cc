@@ -27,4 +27,8 @@ void WinogradFactors(int tile, int position, double factors[9]) {
   for (int tap = 0; tap < 9; ++tap) factors[tap] = row[tap / 3] * column[tap % 3];
 }
 
+void WinogradLineFactors(int position, double factors[3]) {
+  for (int tap = 0; tap < 3; ++tap) factors[tap] = kFilter4[position * 3 + tap];
+}
+
 }  // namespace topwork

@@ -1,5 +1,6 @@
 // CONV_2D: golden cases, what fusion adds (residual, explicit padding), refusals.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 
 #include "tests/support/one_op.h"
@@ -175,6 +176,43 @@ TEST_CASE("conv_2d: every way agrees with double precision", "[ops]") {
   const std::set<std::string> all = {"direct", "gemm 1x1", "gemm 1x1 grouped", "im2col",
                                      "im2col grouped"};
   CHECK(ways == all);
+}
+
+// Windows of 16 taps side by side, by filters that are zero before tap `first` and from tap `end` on, and
+// filter 50 at three more taps at each end.
+void CheckZeroTaps(int first, int end) {
+  const ConvProblem p{1, 1, 16 * 9, 1, 100, 1, 1, 16};
+  auto image = RandomFloats(16 * 9, 1), filter = RandomFloats(1600, 2);
+  for (size_t i = 0; i < filter.size(); ++i) {
+    const int tap = static_cast<int>(i % 16), more = i / 16 == 50 ? 3 : 0;
+    if (tap < first + more || tap >= end - more) filter[i] = 0.0f;
+  }
+  auto unread = image;
+  if (first < end) {
+    for (size_t i = 0; i < image.size(); ++i) {
+      const int tap = static_cast<int>(i % 16);
+      if (tap < first || tap >= end) unread[i] = NAN;
+    }
+  }
+  OneOp op(OpCode::kConv2d);
+  op.In<float>({1, 1, p.w, 1}, unread).In<float>({100, 1, 16, 1}, filter);
+  op.Missing().Out(DType::kFloat32);
+  op.params.stride_w = 16;
+  op.params.padding = Padding::kValid;
+  REQUIRE(op.Run(2).ToString() == "OK");
+  REQUIRE(op.context().variant() == std::string("im2col"));
+  std::vector<float> expected;
+  for (int i = 0; i < 900; ++i) {
+    expected.push_back(ConvAt(p, op.params, image, filter, 0, 0, i / 100, i % 100));
+  }
+  INFO("taps " << first << " to " << end);
+  CHECK(LargestDifference(op.Values<float>(0), expected) < 1e-5);
+}
+
+TEST_CASE("conv_2d: taps at both ends that are zero in all filters are not read", "[ops]") {
+  for (const int first : {0, 1, 5, 16}) {
+    for (const int end : {0, 6, 15, 16}) CheckZeroTaps(first, end);
+  }
 }
 
 TEST_CASE("conv_2d: many tasks give the same bytes on any number of threads", "[ops]") {

@@ -28,12 +28,15 @@ struct Layer {
   bool bias = true, residual = false;
   Activation activation = Activation::kNone;
   int above = -1, left = 0;  // explicit padding, where above is not negative
+  int filter_h = 3, filter_w = 3;
 
+  int64_t taps() const { return filter_h * filter_w; }
   size_t inputs() const { return static_cast<size_t>(batch * h * w * in_c); }
-  size_t weights() const { return static_cast<size_t>(out_c * 9 * in_c); }
+  size_t weights() const { return static_cast<size_t>(out_c * taps() * in_c); }
   std::string Text() const {
-    return StrFormat("{} x {} x {} x {} to {}, padding {} ({}, {}), residual {}", batch, h, w, in_c,
-                     out_c, static_cast<int>(padding), above, left, residual ? "yes" : "no");
+    return StrFormat("{} x {} x {} x {} to {}, {} x {} taps, padding {} ({}, {}), residual {}",
+                     batch, h, w, in_c, out_c, filter_h, filter_w, static_cast<int>(padding), above,
+                     left, residual ? "yes" : "no");
   }
 };
 
@@ -60,12 +63,13 @@ double At(const Layer& layer, const Window& window, const Tensors& t, int64_t i)
                 y = i / t.out[3] / t.out[2] % t.out[1];
   const int64_t b = i / t.out[3] / t.out[2] / t.out[1];
   double sum = layer.bias ? static_cast<double>(t.bias[static_cast<size_t>(o)]) : 0.0;
-  for (int64_t tap = 0; tap < 9; ++tap) {
-    const int64_t in_y = y - window.h.pad + tap / 3, in_x = x - window.w.pad + tap % 3;
+  for (int64_t tap = 0; tap < layer.taps(); ++tap) {
+    const int64_t in_y = y - window.h.pad + tap / layer.filter_w,
+                  in_x = x - window.w.pad + tap % layer.filter_w;
     if (in_y < 0 || in_y >= layer.h || in_x < 0 || in_x >= layer.w) continue;
     const float* pixel =
         &t.image[static_cast<size_t>(((b * layer.h + in_y) * layer.w + in_x) * layer.in_c)];
-    const float* weight = &t.filter[static_cast<size_t>((o * 9 + tap) * layer.in_c)];
+    const float* weight = &t.filter[static_cast<size_t>((o * layer.taps() + tap) * layer.in_c)];
     for (int c = 0; c < layer.in_c; ++c) {
       sum += static_cast<double>(pixel[c]) * static_cast<double>(weight[c]);
     }
@@ -109,9 +113,9 @@ Op ConvOf(const Layer& layer) {
 
 // Plans the layer with tiles of that size on that instruction set, and runs it.
 struct Forced {
-  const Layer& layer;
+  const Layer layer;
   const CpuKernels& cpu;
-  int tile;
+  WinogradTile tile;
   Window window;
   Tensors tensors;
   int64_t n_tasks = 0;
@@ -120,7 +124,7 @@ struct Forced {
   std::vector<float> Run(int n_threads, const std::vector<uint16_t>& halves = {}) {
     const Op op = ConvOf(layer);
     const Shape in({layer.batch, layer.h, layer.w, layer.in_c});
-    const Shape filter_shape({layer.out_c, 3, 3, layer.in_c});
+    const Shape filter_shape({layer.out_c, layer.filter_h, layer.filter_w, layer.in_c});
     std::vector<float> weights = RandomFloats(layer.weights(), 2);
     if (!halves.empty()) weights.assign(weights.size(), NAN);
     const TensorView image = FloatView(in, {}), filter = FloatView(filter_shape, weights);
@@ -156,19 +160,23 @@ struct Forced {
   }
 };
 
-// body(forced) of the layer for both sizes of tiles on every instruction set that has loops of its own.
+// body(forced) of the layer for both sizes of tiles, and with the taps of a row or of a column alone, on
+// every instruction set that has loops of its own.
 template <class Body>
 void ForEachForm(const Layer& layer, Body body) {
-  for (const int tile : {2, 4}) {
+  for (const WinogradTile tile : {WinogradTile{2, 2}, {4, 4}, {1, 4}, {4, 1}}) {
+    Layer form = layer;
+    form.filter_h = tile.h == 1 ? 1 : 3;
+    form.filter_w = tile.w == 1 ? 1 : 3;
     for (const CpuKernels* cpu : TestedCpuKernels()) {
       if (HasBytesOnly(*cpu)) continue;
-      INFO(cpu->isa << ", " << tile << " x " << tile << ", " << layer.Text());
-      body(Forced{layer, *cpu, tile, {}, {}});
+      INFO(cpu->isa << ", " << tile.h << " x " << tile.w << ", " << form.Text());
+      body(Forced{form, *cpu, tile, {}, {}});
     }
   }
 }
 
-TEST_CASE("winograd: tiles of 2x2 and 4x4 agree with double precision", "[ops][sets]") {
+TEST_CASE("winograd: all tiles agree with double precision", "[ops][sets]") {
   for (const Layer& layer : kLayers) {
     ForEachForm(layer, [](Forced forced) {
       const std::vector<float> output = forced.Run(1);
@@ -228,10 +236,10 @@ TEST_CASE("winograd: the operator gives what one product gives", "[ops]") {
 
 // The way that is chosen for an image and a filter that is known when it is planned, or not.
 std::string Variant(const Shape& image, int out_c, bool constant = true,
-                    void (*set)(OpParams&) = nullptr, int filter = 3) {
+                    void (*set)(OpParams&) = nullptr, int filter = 3, int filter_w = 0) {
   OneOp op(OpCode::kConv2d);
   op.Unknown(DType::kFloat32, image);
-  const Shape shape({out_c, filter, filter, image[3]});
+  const Shape shape({out_c, filter, filter_w != 0 ? filter_w : filter, image[3]});
   if (constant) {
     op.In<float>(shape, std::vector<float>(static_cast<size_t>(shape.NumElements()), 0.5f));
   } else {
@@ -256,6 +264,25 @@ TEST_CASE("winograd: chosen for wide 3x3 layers of stride 1", "[ops]") {
   CHECK(Variant({1, 56, 56, 128}, 128, true, dilation) == "im2col");
 }
 
+TEST_CASE("winograd: chosen for rows and columns of three taps", "[ops]") {
+  const auto variant = [](const Shape& image, int out_c, int h, int w,
+                          void (*set)(OpParams&) = nullptr) {
+    return Variant(image, out_c, true, set, h, w);
+  };
+  CHECK(variant({1, 32, 32, 24}, 24, 1, 3) == "winograd 1x4");
+  CHECK(variant({1, 32, 32, 24}, 24, 3, 1) == "winograd 4x1");
+  CHECK(variant({1, 32, 2, 96}, 96, 1, 3) == "im2col");  // half of a tile would be outside
+  CHECK(variant({1, 32, 2, 96}, 96, 3, 1) == "winograd 4x1");
+  CHECK(variant({1, 32, 32, 12}, 24, 1, 3) == "direct");
+  CHECK(variant({1, 32, 32, 128}, 128, 1, 5) == "im2col");
+  CHECK(variant({1, 32, 32, 128}, 128, 2, 3) == "im2col");
+  const auto stride = [](OpParams& p) { p.stride_h = 2; };  // across the taps
+  CHECK(variant({1, 32, 32, 128}, 128, 1, 3, stride) == "im2col");
+  // 16 MiB are 836 x 836 filters.
+  CHECK(variant({1, 40, 40, 836}, 836, 1, 3) == "winograd 1x4");
+  CHECK(variant({1, 40, 40, 836}, 840, 1, 3) == "im2col");
+}
+
 TEST_CASE("winograd: a layer's transformed filters have a limit", "[ops]") {
   // 16 MiB are 512 x 512 filters of 2x2, or 341 x 341 of 4x4.
   CHECK(Variant({1, 40, 40, 340}, 340) == "winograd 4x4");
@@ -277,7 +304,7 @@ TEST_CASE("winograd: transformed filters of float16 weights have half that limit
     if (is_half) context.SetHalves({nullptr, halves.data()}, false);
     ConvShape shape;
     REQUIRE(CheckConvShapes(context, &shape).ok());
-    return ChooseWinograd(context, shape);
+    return ChooseWinograd(context, shape).h;
   };
   CHECK(tile(40, 256, false) == 4);
   CHECK(tile(40, 256, true) == 2);
