@@ -1,10 +1,10 @@
-// Times 3x3 layers as one product (im2col or direct) and through Winograd's transforms, alternating
+// Times 3x3 or 1x3 layers as one product (im2col or direct) and through Winograd's transforms, alternating
 // in one process: microseconds of the fastest round, how many times faster than the product, the
 // largest difference from it in units of the largest output, and which way the library chooses. The
 // costs in kernels/ops/conv/conv_winograd.cc were fitted so.
 //
 //   cmake --build build/release --target topwork_conv_bench
-//   build/release/topwork_conv_bench [THREADS]
+//   build/release/topwork_conv_bench [THREADS] [line]      line: layers of 1x3 taps, in tiles of 1x4
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,6 +23,7 @@ namespace {
 
 struct Layer {
   int32_t batch, size, in_c, out_c;
+  int32_t filter_h = 3;
 };
 
 struct Bench {
@@ -35,7 +36,7 @@ struct Bench {
   explicit Bench(const Layer& layer) {
     const Shape in({layer.batch, layer.size, layer.size, layer.in_c});
     const Shape out({layer.batch, layer.size, layer.size, layer.out_c});
-    const Shape weights({layer.out_c, 3, 3, layer.in_c});
+    const Shape weights({layer.out_c, layer.filter_h, 3, layer.in_c});
     image = test::RandomFloats(static_cast<size_t>(in.NumElements()), 1);
     filter = test::RandomFloats(static_cast<size_t>(weights.NumElements()), 2);
     bias = test::RandomFloats(static_cast<size_t>(layer.out_c), 3);
@@ -103,7 +104,9 @@ void RunLayer(const Layer& layer, int n_threads) {
   PlanPrepareContext chosen = b.Context(n_threads), product = b.Context(n_threads);
   product.SetHalfProducts(b.cpu.gemm);  // float32 ones: no other way is considered
   if (!chosen.Prepare(*b.op.def).ok() || !product.Prepare(*b.op.def).ok()) std::abort();
-  Winograd two(&b, {2, 2}, n_threads), four(&b, {4, 4}, n_threads);
+  const bool is_line = layer.filter_h == 1;
+  Winograd four(&b, is_line ? WinogradTile{1, 4} : WinogradTile{4, 4}, n_threads);
+  Winograd two(&b, is_line ? four.conv.tile : WinogradTile{2, 2}, n_threads);
   const TensorView* inputs[] = {&b.inputs[0], &b.inputs[1], &b.inputs[2]};
   TensorView* outputs[] = {&b.result};
   GemmTask whole;
@@ -134,18 +137,24 @@ void RunLayer(const Layer& layer, int n_threads) {
   std::printf("   %s\n", chosen.variant());
 }
 
-int Main(int n_threads) {
-  std::printf("%-26s %10s %24s %24s   chosen\n", "us", "product", "2x2", "4x4");
-  constexpr Layer kLayers[] = {
-      {1, 56, 64, 64},  {1, 28, 128, 128}, {1, 14, 256, 256}, {1, 7, 512, 512}, {8, 14, 256, 256},
-      {8, 7, 512, 512}, {1, 112, 64, 64},  {1, 128, 32, 32},  {1, 128, 16, 16}, {1, 128, 16, 64},
-      {1, 64, 64, 16},  {1, 64, 128, 64},  {1, 32, 256, 128}, {1, 16, 96, 96},  {1, 10, 64, 64},
-      {1, 6, 128, 128}, {1, 4, 256, 256},  {1, 5, 32, 32},    {1, 3, 512, 512}, {1, 20, 24, 24}};
-  for (const Layer& layer : kLayers) RunLayer(layer, n_threads);
+int Main(int n_threads, bool is_line) {
+  std::printf("%-26s %10s %24s %24s   chosen\n", "us", "product", is_line ? "1x4" : "2x2",
+              is_line ? "1x4 again" : "4x4");
+  Layer layers[] = {{1, 56, 64, 64},   {1, 28, 128, 128}, {1, 14, 256, 256}, {1, 7, 512, 512},
+                    {8, 14, 256, 256}, {8, 7, 512, 512},  {1, 112, 64, 64},  {1, 128, 32, 32},
+                    {1, 128, 16, 16},  {1, 128, 16, 64},  {1, 64, 64, 16},   {1, 64, 128, 64},
+                    {1, 32, 256, 128}, {1, 16, 96, 96},   {1, 10, 64, 64},   {1, 6, 128, 128},
+                    {1, 4, 256, 256},  {1, 5, 32, 32},    {1, 3, 512, 512},  {1, 20, 24, 24}};
+  for (Layer& layer : layers) {
+    layer.filter_h = is_line ? 1 : 3;
+    RunLayer(layer, n_threads);
+  }
   return 0;
 }
 
 }  // namespace
 }  // namespace topwork
 
-int main(int argc, char** argv) { return topwork::Main(argc > 1 ? std::atoi(argv[1]) : 1); }
+int main(int argc, char** argv) {
+  return topwork::Main(argc > 1 ? std::atoi(argv[1]) : 1, argc > 2);
+}

@@ -25,7 +25,7 @@ constexpr int64_t kStridePad = 16;
 // Costs in multiply-adds of a product: to transform a value of V or of M, and to read a weight.
 // Fitted to tests/peers/conv_bench.cc.
 constexpr double kTransformCost = 13, kWeightCost = 12;
-constexpr double kLineTransformCost = 7;  // one pass in place of two
+constexpr double kLineTransformCost = 7, kLineWeightCost = 4;  // one pass in place of two
 // How much less the estimate must be.
 constexpr double kGain = 0.9;
 
@@ -40,17 +40,20 @@ double TilesOf(const ConvShape& shape, WinogradTile tile) {
          static_cast<double>(CeilDiv(shape.window.w.out, tile.w));
 }
 
+double WeightCost(bool is_line) { return is_line ? kLineWeightCost : kWeightCost; }
+
 double WinogradCost(const ConvShape& shape, WinogradTile tile) {
   const double in = static_cast<double>(shape.in_c), out = static_cast<double>(shape.out_c);
   const double of_transform = tile.is_line() ? kLineTransformCost : kTransformCost;
   const double of_tile = in * out + of_transform * (in + out);
   return static_cast<double>(Positions(tile)) *
-         (TilesOf(shape, tile) * of_tile + kWeightCost * in * out);
+         (TilesOf(shape, tile) * of_tile + WeightCost(tile.is_line()) * in * out);
 }
 
 double DirectCost(const ConvShape& shape) {
   return static_cast<double>(shape.window.h.filter * shape.window.w.filter * shape.in_c) *
-         static_cast<double>(shape.out_c) * (TilesOf(shape, {1, 1}) + kWeightCost);
+         static_cast<double>(shape.out_c) *
+         (TilesOf(shape, {1, 1}) + WeightCost(shape.window.h.filter != shape.window.w.filter));
 }
 
 double FilterBytes(const ConvShape& shape, WinogradTile tile) {

@@ -273,6 +273,8 @@ TEST_CASE("winograd: chosen for rows and columns of three taps", "[ops]") {
   CHECK(variant({1, 32, 32, 24}, 24, 3, 1) == "winograd 4x1");
   CHECK(variant({1, 32, 2, 96}, 96, 1, 3) == "im2col");  // half of a tile would be outside
   CHECK(variant({1, 32, 2, 96}, 96, 3, 1) == "winograd 4x1");
+  CHECK(variant({1, 4, 4, 96}, 96, 1, 3) == "winograd 1x4");
+  CHECK(variant({1, 3, 3, 128}, 128, 1, 3) == "im2col");
   CHECK(variant({1, 32, 32, 12}, 24, 1, 3) == "direct");
   CHECK(variant({1, 32, 32, 128}, 128, 1, 5) == "im2col");
   CHECK(variant({1, 32, 32, 128}, 128, 2, 3) == "im2col");
