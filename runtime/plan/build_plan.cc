@@ -30,9 +30,14 @@ PlanOptions& PlanOptions::operator=(const PlanOptions&) = default;
 
 namespace {
 
-// Packed weights of at least so much lie side by side. An application's own allocator hands out each
+// A model's first packed weights lie side by side, of at least so much. A later plan finds most of them
+// there, and its own would lie alone in memory for all. An application's own allocator hands out each
 // constant's by itself.
 constexpr size_t kLeastSlab = size_t{1} << 20;
+bool WantsSlab(const WorkGraph& graph) {
+  return IsDefault(*graph.allocator) && graph.packing_bytes >= kLeastSlab &&
+         (graph.model == nullptr || graph.model->pack_cache().bytes() == 0);
+}
 
 void GiveToCpu(const Status& why, WorkOp* work) {
   work->reason = std::string("not on ") + work->device->name() + ": " + why.message();
@@ -325,9 +330,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
     plan->deferred.push_back(op);
   }
   const SlabAllocator slab(graph.packing_bytes, *graph.allocator);
-  if (IsDefault(*graph.allocator) && graph.packing_bytes >= kLeastSlab) {
-    graph.pack_allocator = &slab.allocator();
-  }
+  if (WantsSlab(graph)) graph.pack_allocator = &slab.allocator();
   TW_RETURN_IF_ERROR(MakeSteps(options, &graph, &offers, &needed_constants, plan.get()));
   plan->model->ForgetRest();
   if (kHasDescriptions && options.half_products) plan->half_note = HalfNote(graph, *plan);

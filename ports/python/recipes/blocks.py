@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import topwork
 
-SIZE = 32
+SIZE = 24
 PROBES = 8
 Array = NDArray[Any]
 
