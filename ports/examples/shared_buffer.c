@@ -1,6 +1,6 @@
 // A camera process and this one share memory: the model reads frames where the camera wrote them. Nothing is copied.
 // So does a driver's buffer (V4L2's mmap, a dma-buf): give tw_session_bind_input its mapped address, and let a phone's
-// GPU have it, too, by tw_session_share_memory (the dma-buf's file descriptor: VIDIOC_EXPBUF, or an AHardwareBuffer).
+// GPU have it, too, by tw_session_options.shared_memory (the dma-buf's file descriptor: VIDIOC_EXPBUF, or an AHardwareBuffer).
 // Usage: shared_buffer MODEL (float32 [1, 8, 8, 1] to float32 [1, 10])
 #define _GNU_SOURCE
 #include <stdio.h>

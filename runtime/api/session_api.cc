@@ -185,25 +185,6 @@ tw_status tw_session_bind_output(tw_session* session, size_t index, void* data, 
   return Report(session->session->BindOutput(port->index, data, data_bytes));
 }
 
-tw_status tw_session_share_memory(tw_session* session, const tw_shared_memory* memory) {
-  TW_REQUIRE(session);
-  TW_REQUIRE(memory);
-  TW_REQUIRE_IDLE(session);
-  tw_shared_memory given = {};
-  TW_REPORT_IF_ERROR(topwork::api::ReadStruct("tw_shared_memory", memory, &given));
-  if (given.kind != TW_SHARED_MEMORY_DMA_BUF && given.kind != TW_SHARED_MEMORY_HARDWARE_BUFFER) {
-    return Report(InvalidArgument("tw_shared_memory: kind is {}, none of the enum's",
-                                  static_cast<int>(given.kind)));
-  }
-  topwork::SharedMemory shared;
-  shared.kind = static_cast<topwork::SharedMemory::Kind>(given.kind);
-  shared.fd = given.fd;
-  shared.hardware_buffer = given.hardware_buffer;
-  shared.data = given.data;
-  shared.bytes = given.bytes;
-  return Report(session->session->ShareMemory(shared));
-}
-
 tw_status tw_session_resize_input(tw_session* session, size_t index, const int32_t* dims,
                                   size_t rank) {
   TW_REQUIRE(session);

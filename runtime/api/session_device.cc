@@ -33,6 +33,44 @@ Status ReadSharing(const tw_session_options& c_options, OpenOptions* device) {
   return Status::Ok();
 }
 
+Result<SharedMemory> ReadOne(const tw_shared_memory& memory) {
+  using Kind = SharedMemory::Kind;
+  const bool is_dma_buf = memory.kind == TW_SHARED_MEMORY_DMA_BUF;
+  if (!is_dma_buf && memory.kind != TW_SHARED_MEMORY_HARDWARE_BUFFER) {
+    return InvalidArgument("kind is {}, none of the enum's", static_cast<int>(memory.kind));
+  }
+  if (memory.data == nullptr || memory.bytes == 0) {
+    return InvalidArgument("data is {}, bytes {}", memory.data == nullptr ? "NULL" : "set",
+                           memory.bytes);
+  }
+  if (is_dma_buf && memory.fd < 0) return InvalidArgument("the dma-buf's fd is {}", memory.fd);
+  if (!is_dma_buf && memory.hardware_buffer == nullptr) {
+    return InvalidArgument("the AHardwareBuffer is NULL");
+  }
+  SharedMemory read;
+  read.kind = is_dma_buf ? Kind::kDmaBuf : Kind::kHardwareBuffer;
+  read.fd = memory.fd;
+  read.hardware_buffer = memory.hardware_buffer;
+  read.data = memory.data;
+  read.bytes = memory.bytes;
+  return read;
+}
+
+Status ReadSharedMemory(const tw_session_options& c_options, std::vector<SharedMemory>* all) {
+  if (c_options.n_shared_memory != 0 && c_options.shared_memory == nullptr) {
+    return InvalidArgument("tw_session_options.shared_memory is NULL, n_shared_memory is {}",
+                           c_options.n_shared_memory);
+  }
+  for (size_t i = 0; i < c_options.n_shared_memory; ++i) {
+    const Result<SharedMemory> one = ReadOne(c_options.shared_memory[i]);
+    if (!one.ok()) {
+      return one.status().WithPrefix(StrFormat("tw_session_options.shared_memory[{}]: ", i));
+    }
+    all->push_back(one.value());
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
@@ -46,6 +84,7 @@ Result<PlacedSession> CreateOnDevice(std::shared_ptr<const Model> model,
     TW_RETURN_IF_ERROR(ReadPrecision(c_options.precision, &device.storage));
   }
   TW_RETURN_IF_ERROR(ReadSharing(c_options, &device));
+  TW_RETURN_IF_ERROR(ReadSharedMemory(c_options, &device.shared_memory));
   if (c_options.cache_dir != nullptr) device.cache_folder = c_options.cache_dir;
   device.tune_ms = c_options.opencl.tune_ms;
   device.all_there = c_options.opencl.all_on_device != 0;

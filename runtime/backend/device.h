@@ -14,8 +14,6 @@
 
 #include "kernels/contract/kernel.h"
 #include "kernels/gpu/gpu_program.h"
-#include "runtime/backend/shared_memory.h"
-#include "runtime/base/span.h"
 
 namespace topwork {
 
@@ -45,10 +43,7 @@ class AttachedPrograms {
   virtual ~AttachedPrograms() = default;
   // The tensors of program k lie in tensors[k] from now on, until the next call. A device that can
   // uses that memory without a copy.
-  // `shared`: memory that the process shares with others; read before Bind returns.
-  virtual void Bind(const std::vector<ProgramTensors>& tensors, Span<const SharedMemory> shared) {
-    (void)tensors, (void)shared;
-  }
+  virtual void Bind(const std::vector<ProgramTensors>& tensors) { (void)tensors; }
   // Runs program k on the tensors that were bound to it. part_nanos: receives the time that each
   // operator of the program took on the device (GpuProgram::part_ends), nothing where the device
   // cannot tell; null: nothing is timed.
@@ -92,11 +87,6 @@ class Device {
   // `programs`: what this device's Load returned. They outlive the result.
   virtual Result<std::unique_ptr<AttachedPrograms>> Attach(
       const LoadedPrograms& programs) const = 0;
-  // UNSUPPORTED, with the reason, where shared memory of this kind is copied.
-  virtual Status CanImport(SharedMemory::Kind kind) const {
-    (void)kind;
-    return Status::Ok();
-  }
   // Bytes on the device for the programs and for what Attach makes of them for one session.
   virtual size_t MemoryBytes(const LoadedPrograms& programs) const {
     (void)programs;

@@ -14,6 +14,7 @@
 #include "runtime/backend/device.h"
 #include "runtime/backend/device_info.h"
 #include "runtime/backend/device_name.h"
+#include "runtime/backend/shared_memory.h"
 #include "runtime/base/status.h"
 
 namespace topwork {
@@ -49,6 +50,8 @@ struct OpenOptions {
   // To share the device with others, a phone's display above all:
   bool low_priority = false;     // its commands wait for others', where the driver can do that
   int64_t max_kernel_nanos = 0;  // > 0: launches that take longer are cut into pieces
+  // Tensors that are bound to it are read and written there without a copy, where the driver imports it.
+  std::vector<SharedMemory> shared_memory;
 };
 // Opens the device that an OpenCL name stands for; sessions share the result and must keep it.
 // Errors: those of FindDevice, and those of the driver.

@@ -93,7 +93,7 @@ class Bench {
     return Time(inputs, outputs, graph_.ops[0].op, nullptr, nullptr,
                 [&](const RunContext& context) {
                   const ProgramTensors tensors = {context.inputs, context.outputs};
-                  if (!bound) programs->Bind({tensors}, {});
+                  if (!bound) programs->Bind({tensors});
                   bound = true;
                   const Status status = programs->Run(0, tensors, nullptr);
                   return status.ok() ? status : status.WithPrefix("measuring the device: ");

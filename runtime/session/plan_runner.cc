@@ -188,10 +188,7 @@ void PlanRunner::BindPrograms() {
   for (const AttachedSteps& on_device : attached_) {
     std::vector<ProgramTensors> tensors;
     for (size_t s : on_device.steps) tensors.push_back(steps_[s].tensors());
-    on_device.programs->Bind(tensors, environment_.shared == nullptr
-                                          ? Span<const SharedMemory>()
-                                          : Span<const SharedMemory>(environment_.shared->data(),
-                                                                     environment_.shared->size()));
+    on_device.programs->Bind(tensors);
   }
 }
 

@@ -2,10 +2,7 @@
 #ifndef TOPWORK_RUNTIME_SESSION_RUN_ENVIRONMENT_H_
 #define TOPWORK_RUNTIME_SESSION_RUN_ENVIRONMENT_H_
 
-#include <vector>
-
 #include "kernels/contract/kernel.h"
-#include "runtime/backend/shared_memory.h"
 #include "runtime/base/cancellation.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/callee_planner.h"
@@ -24,7 +21,6 @@ struct RunEnvironment {
   CalleePlanner* planner = nullptr;  // of subgraphs whose shapes only a run finds out
   RunMemory* memory = nullptr;
   TextMemory* text = nullptr;
-  const std::vector<SharedMemory>* shared = nullptr;  // null: none
 };
 
 }  // namespace topwork

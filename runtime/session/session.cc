@@ -199,9 +199,9 @@ std::unique_ptr<RunEnvironment> Session::NewEnvironment(ThreadPool* pool) {
     planner_.reset(new CalleePlanner(model_.get(), options, false));
   }
   if (strings_ == nullptr) strings_.reset(new StringPorts(&memory_, *options_.allocator));
-  return std::unique_ptr<RunEnvironment>(new RunEnvironment{
-      pool, options_.cpu, options_.allocator, &control_->cancellation, state().get(),
-      planner_.get(), &memory_, strings_->run_text(), &shared_memory_});
+  return std::unique_ptr<RunEnvironment>(
+      new RunEnvironment{pool, options_.cpu, options_.allocator, &control_->cancellation,
+                         state().get(), planner_.get(), &memory_, strings_->run_text()});
 }
 
 // What the plan leaves to values whose size a run finds out, and to resources.

@@ -84,10 +84,6 @@ class Session {
   // element's size works. Not for strings: UNSUPPORTED.
   Status BindInput(int i, void* data, size_t bytes);
   Status BindOutput(int i, void* data, size_t bytes);
-  // Memory that begins at memory.data is shared with others from now on: a tensor bound there is read
-  // and written by devices without a copy where their drivers import it. 0 bytes: it no longer is.
-  // UNSUPPORTED where a device of the session imports no such memory; then nothing changes.
-  Status ShareMemory(const SharedMemory& memory);
 
   // Copies the elements of input i, a string tensor. Other sessions' and this one's own strings are
   // allowed. An input that was never written, or that has changed its number of elements since,
@@ -168,7 +164,6 @@ class Session {
   std::unique_ptr<PlanRunner> runner_;
   std::vector<TensorView> inputs_;  // as planned
   std::vector<Bound> bound_inputs_, bound_outputs_;
-  std::vector<SharedMemory> shared_memory_;
   std::unique_ptr<FirstAnswer> first_answer_;  // null: nothing is to be checked any more
   std::shared_ptr<RunControl> control_;
 };

@@ -94,27 +94,6 @@ Status Session::BindOutput(int i, void* data, size_t bytes) {
   return Prepare();
 }
 
-Status Session::ShareMemory(const SharedMemory& memory) {
-  if (memory.data == nullptr) return InvalidArgument("shared memory at NULL");
-  if (memory.bytes > 0) {
-    const bool is_dma_buf = memory.kind == SharedMemory::Kind::kDmaBuf;
-    if (is_dma_buf && memory.fd < 0) return InvalidArgument("the dma-buf's fd is {}", memory.fd);
-    if (!is_dma_buf && memory.hardware_buffer == nullptr) {
-      return InvalidArgument("the AHardwareBuffer is NULL");
-    }
-    for (const auto& device : options_.devices) {
-      TW_RETURN_IF_ERROR(device->CanImport(memory.kind));
-    }
-  }
-  shared_memory_.erase(
-      std::remove_if(shared_memory_.begin(), shared_memory_.end(),
-                     [&](const SharedMemory& other) { return other.data == memory.data; }),
-      shared_memory_.end());
-  if (memory.bytes > 0) shared_memory_.push_back(memory);
-  rebind_ = true;
-  return Prepare();
-}
-
 Status Session::WriteStrings(int i, Span<const StringRef> strings) {
   TW_RETURN_IF_ERROR(Prepare());
   if (i < 0 || i >= n_inputs()) {

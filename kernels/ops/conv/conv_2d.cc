@@ -168,7 +168,7 @@ Status Prepare(PrepareContext& context) {
   ActivationRange(params.activation, &state->lo, &state->hi);
   ScratchLayout scratch;
   const WinogradTile tile = kShortLoops ? WinogradTile() : ChooseWinograd(context, shape);
-  if (!kShortLoops && tile.h != 0) {
+  if (tile.h != 0) {
     state->way = Way::kWinograd;
     TW_RETURN_IF_ERROR(PlanWinograd(&context, shape, tile, &scratch, &state->winograd));
   } else {

@@ -72,7 +72,7 @@ double ProgramNanos(const Device& device, GpuProgram program) {
   const TensorView* const inputs[] = {&from};
   TensorView* const outputs[] = {&to};
   const ProgramTensors tensors = {{inputs, 1}, {outputs, 1}};
-  attached.value()->Bind({tensors}, {});
+  attached.value()->Bind({tensors});
   CheckDevice(attached.value()->Run(0, tensors, nullptr));
   double best = 1e18;
   for (int i = 0; i < kTimes; ++i) {

@@ -34,14 +34,22 @@ std::shared_ptr<HostRegion> HostRegion::Import(const std::shared_ptr<Context>& c
                                                Stream* stream) {
   // Drivers take lines of the processor's cache; the session's own tensors begin at one.
   const bool aligned = reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
+  if (shared != nullptr) {
+    const Status can = CanImport(context->info(), shared->kind);
+    if (!can.ok()) {
+      Log(LogLevel::kInfo, "shared memory is like any other: {}", can.message());
+      shared = nullptr;
+    }
+  }
   const bool fits = shared != nullptr || (context->info().host_unified && aligned);
   if (!fits || bytes < kLeastBytes) return nullptr;
   if (!context->host_ranges().Claim(data, bytes)) return nullptr;
   std::shared_ptr<HostRegion> region(new HostRegion(context, data, bytes, stream));
   Result<ImportedBuffer> buffer = Wrap(*context, data, bytes, shared);
   if (!buffer.ok()) {
-    if (shared != nullptr)
-      Log(LogLevel::kWarning, "shared memory is copied: {}", buffer.status().message());
+    if (shared != nullptr) {
+      Log(LogLevel::kInfo, "shared memory is copied: {}", buffer.status().message());
+    }
     return nullptr;
   }
   region->buffer_ = std::move(buffer.value());

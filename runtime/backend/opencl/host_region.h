@@ -24,7 +24,7 @@ class HostRegion {
  public:
   // Null where the memory cannot be used in place: the device has memory of its own, the range is
   // small or not aligned, another region has part of it, or the driver refuses it. `shared`: what
-  // others know it by, its bytes the region's at least; null: the process's own. The stream must
+  // others know it by, its bytes the region's at least; null: the process's own, and so is what the device cannot import. The stream must
   // outlive the region, and so must what is shared.
   static std::shared_ptr<HostRegion> Import(const std::shared_ptr<Context>& context, void* data,
                                             size_t bytes, const SharedMemory* shared,

@@ -77,7 +77,6 @@ Status CanImport(const DeviceInfo& info, Kind kind) {
 
 Result<ImportedBuffer> ImportShared(const Device& device, const ContextHandle& context,
                                     const SharedMemory& memory, size_t bytes) {
-  TW_RETURN_IF_ERROR(CanImport(device.info, memory.kind));
   const MemoryImports& has = device.info.imports;
   if (memory.kind == Kind::kDmaBuf) {
     return has.arm_dma_buf ? ImportDmaBufArm(device, context, memory.fd, bytes)

@@ -32,8 +32,8 @@ struct ImportedBuffer {
 
 // UNSUPPORTED, with what is missing, where the device imports no such memory.
 Status CanImport(const DeviceInfo& info, SharedMemory::Kind kind);
-// The first `bytes` of it, for reading and writing. The handle in it must stay open as long as the
-// buffer lives. Errors: those of CanImport and of the driver; INVALID_ARGUMENT where the memory lacks
+// The first `bytes` of it, which the device can import, for reading and writing. The handle in it must stay open as
+// long as the buffer lives. Errors: those of the driver; INVALID_ARGUMENT where the memory lacks
 // the bytes that the driver wants behind the last one.
 Result<ImportedBuffer> ImportShared(const Device& device, const ContextHandle& context,
                                     const SharedMemory& memory, size_t bytes);

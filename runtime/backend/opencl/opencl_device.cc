@@ -5,7 +5,6 @@
 
 #include "kernels/contract/selection.h"
 #include "runtime/backend/opencl/context.h"
-#include "runtime/backend/opencl/import_memory.h"
 #include "runtime/backend/opencl/program_runner.h"
 #include "runtime/backend/opencl/tuner.h"
 
@@ -18,6 +17,7 @@ class OpenClDevice final : public topwork::Device {
   OpenClDevice(std::shared_ptr<Context> context, const OpenOptions& options)
       : context_(std::move(context)),
         storage_(options.storage),
+        shared_memory_(options.shared_memory),
         tuner_(kHasTrials ? MakeTuner(context_, options.tune_ms) : nullptr) {
     stream_options_.low_priority = options.low_priority;
     stream_options_.slice_nanos = options.max_kernel_nanos;
@@ -54,11 +54,7 @@ class OpenClDevice final : public topwork::Device {
   }
 
   Result<std::unique_ptr<AttachedPrograms>> Attach(const LoadedPrograms& programs) const override {
-    return AttachPrograms(context_, stream_options_, programs);
-  }
-
-  Status CanImport(SharedMemory::Kind kind) const override {
-    return opencl::CanImport(context_->info(), kind);
+    return AttachPrograms(context_, stream_options_, shared_memory_, programs);
   }
 
   size_t MemoryBytes(const LoadedPrograms& programs) const override {
@@ -68,6 +64,7 @@ class OpenClDevice final : public topwork::Device {
  private:
   const std::shared_ptr<Context> context_;
   const Storage storage_;
+  const std::vector<SharedMemory> shared_memory_;
   const std::unique_ptr<GpuTuner> tuner_;
   StreamOptions stream_options_;
 };

@@ -262,12 +262,10 @@ namespace {
 
 class SessionPrograms final : public AttachedPrograms {
  public:
-  SessionPrograms(std::shared_ptr<SessionMemory> memory,
-                  NewestFirst<std::unique_ptr<AttachedProgram>> programs)
-      : memory_(std::move(memory)), programs_(std::move(programs)) {}
+  explicit SessionPrograms(NewestFirst<std::unique_ptr<AttachedProgram>> programs)
+      : programs_(std::move(programs)) {}
 
-  void Bind(const std::vector<ProgramTensors>& tensors, Span<const SharedMemory> shared) override {
-    memory_->shared.assign(shared.begin(), shared.end());
+  void Bind(const std::vector<ProgramTensors>& tensors) override {
     for (size_t k = programs_.size(); k > 0; --k) programs_[k - 1]->Release();
     for (size_t k = 0; k < programs_.size(); ++k) programs_[k]->Bind(tensors[k]);
   }
@@ -276,7 +274,6 @@ class SessionPrograms final : public AttachedPrograms {
   }
 
  private:
-  const std::shared_ptr<SessionMemory> memory_;
   NewestFirst<std::unique_ptr<AttachedProgram>> programs_;
 };
 
@@ -289,8 +286,10 @@ std::shared_ptr<const OpenClProgram> Own(const std::shared_ptr<const LoadedProgr
 
 Result<std::unique_ptr<AttachedPrograms>> AttachPrograms(const std::shared_ptr<Context>& context,
                                                          const StreamOptions& stream_options,
+                                                         const std::vector<SharedMemory>& shared,
                                                          const LoadedPrograms& loaded) {
   auto memory = std::make_shared<SessionMemory>();
+  memory->shared = shared;
   memory->context = context;
   TW_ASSIGN_OR_RETURN(memory->stream, Stream::Create(context.get(), stream_options));
   size_t arena_bytes = 0;
@@ -309,8 +308,7 @@ Result<std::unique_ptr<AttachedPrograms>> AttachPrograms(const std::shared_ptr<C
                         AttachedProgram::Create(Own(program), memory));
     programs.Add(std::move(attached));
   }
-  return std::unique_ptr<AttachedPrograms>(
-      new SessionPrograms(std::move(memory), std::move(programs)));
+  return std::unique_ptr<AttachedPrograms>(new SessionPrograms(std::move(programs)));
 }
 
 size_t ProgramBytes(const LoadedPrograms& loaded) {

@@ -99,9 +99,10 @@ class AttachedProgram {
   Status released_;  // a failure of Release
 };
 
-// A session's programs; `loaded` are OpenClPrograms of the context.
+// A session's programs; `loaded` are OpenClPrograms of the context. `shared`: OpenOptions::shared_memory.
 Result<std::unique_ptr<AttachedPrograms>> AttachPrograms(const std::shared_ptr<Context>& context,
                                                          const StreamOptions& stream_options,
+                                                         const std::vector<SharedMemory>& shared,
                                                          const LoadedPrograms& loaded);
 
 // What a session's programs and their constants hold on the device; a constant that several

@@ -49,6 +49,25 @@ typedef struct tw_opencl_options {
   uint64_t reserved[4];
 } tw_opencl_options;
 
+// How the operating system names memory that several programs or devices share.
+typedef enum tw_shared_memory_kind TW_ENUM_INT {
+  TW_SHARED_MEMORY_DMA_BUF = 0,  // Linux: a camera's or a codec's buffer, by a file descriptor
+  TW_SHARED_MEMORY_HARDWARE_BUFFER = 1  // Android: an AHardwareBuffer of format BLOB
+} tw_shared_memory_kind;
+
+// Memory of the process that others have, too.
+typedef struct tw_shared_memory {
+  tw_shared_memory_kind kind;
+  // Of a dma-buf. It belongs to the caller, and stays open as long as the session lives.
+  int32_t fd;
+  // Of an AHardwareBuffer: the AHardwareBuffer*. The caller keeps its reference as long.
+  void* hardware_buffer;
+  // Its first byte, where the process has mapped (mmap) or locked it.
+  void* data;
+  // All of it.
+  size_t bytes;
+} tw_shared_memory;
+
 // How a model is to be run. Zero the struct and set struct_size for the defaults.
 typedef struct tw_session_options {
   size_t struct_size;
@@ -86,13 +105,25 @@ typedef struct tw_session_options {
   // and "float32 #3 EXP". NULL: none.
   const char* policy_path;
   tw_opencl_options opencl;
+  // A camera's buffers and the like, which tw_session_bind_input or _output will be given, each from its
+  // first byte on. An OpenCL device imports them and reads or writes them in place, from 16 KiB on,
+  // also where it has to copy other memory (cl_arm_import_memory_dma_buf,
+  // cl_arm_import_memory_android_hardware_buffer, cl_qcom_dmabuf_host_ptr,
+  // cl_qcom_android_ahardwarebuffer_host_ptr). A driver that lacks the extension takes them like other
+  // memory, one that refuses a buffer gets a copy; the log (TW_LOG_INFO) tells. What another device
+  // has written must be in memory before a run begins. Who reads or writes it through `data` brackets
+  // that with DMA_BUF_IOCTL_SYNC, as ever; the session does so nowhere, also where the CPU computes
+  // with it. The array is not needed afterwards. NULL and 0: none.
+  const tw_shared_memory* shared_memory;
+  size_t n_shared_memory;
 } tw_session_options;
 
 // Plans the model and takes its memory. options NULL: the defaults. The options' strings are not
 // needed afterwards. The caller owns *out_session. If a device is there but refuses the model, the
 // CPU runs it; likewise if the device fails later. The plan tells why. Errors: UNSUPPORTED
 // (operators, their variants, a device that is not usable), INVALID_MODEL, INVALID_ARGUMENT
-// (cpu_ops names no operator, the policy is another model's, input_shapes do not fit the model), IO (policy_path), OUT_OF_MEMORY
+// (cpu_ops names no operator, the policy is another model's, input_shapes do not fit the model,
+// shared_memory lacks a handle), IO (policy_path), OUT_OF_MEMORY
 // (memory_limit_bytes as well), NOT_FOUND (signature, device). [any]
 TW_API tw_status tw_session_create(const tw_model* model, const tw_session_options* options,
                                    tw_session** out_session);
@@ -204,38 +235,6 @@ TW_API tw_status tw_session_bind_input(tw_session* session, size_t index, void* 
 // Makes runs write the output into the caller's memory, as tw_session_bind_input does. [one]
 TW_API tw_status tw_session_bind_output(tw_session* session, size_t index, void* data,
                                         size_t data_bytes);
-
-// How the operating system names memory that several programs or devices share.
-typedef enum tw_shared_memory_kind TW_ENUM_INT {
-  TW_SHARED_MEMORY_DMA_BUF = 0,  // Linux: a camera's or a codec's buffer, by a file descriptor
-  TW_SHARED_MEMORY_HARDWARE_BUFFER = 1  // Android: an AHardwareBuffer of format BLOB
-} tw_shared_memory_kind;
-
-// Memory of the process that others have, too. Zero the struct and set struct_size first.
-typedef struct tw_shared_memory {
-  size_t struct_size;
-  tw_shared_memory_kind kind;
-  // Of a dma-buf. It belongs to the caller, and stays open as long as the memory is shared.
-  int32_t fd;
-  // Of an AHardwareBuffer: the AHardwareBuffer*. The caller keeps its reference as long.
-  void* hardware_buffer;
-  // Its first byte, where the process has mapped (mmap) or locked it.
-  void* data;
-  // All of it. 0: the memory at `data` is shared no longer.
-  size_t bytes;
-} tw_shared_memory;
-
-// Tells that memory which tw_session_bind_input or _output are given, from its first byte on, is
-// shared by a handle. An OpenCL device then imports it and reads or writes it in place, from 16 KiB
-// on, also where it has to copy other memory (cl_arm_import_memory_dma_buf,
-// cl_arm_import_memory_android_hardware_buffer, cl_qcom_dmabuf_host_ptr,
-// cl_qcom_android_ahardwarebuffer_host_ptr). What another device has written must be in memory before
-// a run begins. Who reads or writes it through `data` brackets that with DMA_BUF_IOCTL_SYNC, as
-// ever; the session does so nowhere, also where the CPU computes with it. Errors: UNSUPPORTED, with
-// the extensions that are missing, if the session's device imports no such memory: it may still be
-// bound, and is copied as before. A driver that refuses the memory later is a warning in the log, and
-// the memory is copied. On the CPU nothing changes. [one]
-TW_API tw_status tw_session_share_memory(tw_session* session, const tw_shared_memory* memory);
 
 // Asks for another shape of an input, say another batch size: `rank` dims, none negative. It takes
 // effect at the next tw_session_prepare or tw_session_run. If the model cannot take the shape, that

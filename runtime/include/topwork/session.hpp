@@ -129,11 +129,6 @@ class Session {
   Status BindOutput(size_t index, void* data, size_t data_bytes) {
     return Status(tw_session_bind_output(get(), index, data, data_bytes));
   }
-  // See tw_session_share_memory.
-  Status ShareMemory(tw_shared_memory memory) {
-    memory.struct_size = sizeof(memory);
-    return Status(tw_session_share_memory(get(), &memory));
-  }
   Status ResizeInput(size_t index, const std::vector<int32_t>& dims) {
     return Status(tw_session_resize_input(get(), index, dims.data(), dims.size()));
   }

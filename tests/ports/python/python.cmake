@@ -18,8 +18,8 @@ if(TOPWORK_LONG_TESTS)
   tw_script_test(python_ray_killed port ports/python/run_test.py "${ray_python}" ray_killed_test.py)
   set_tests_properties(port.python_flower_killed port.python_flower_simulation port.python_ray_killed PROPERTIES
     FIXTURES_REQUIRED python_package TIMEOUT 3600)
-  tw_script_test(python_sdist_whole port ports/python/sdist_test.py --whole "${python}" "${PROJECT_SOURCE_DIR}/models/zoo/digits_cnn_f32.tflite")
-  set_tests_properties(port.python_sdist_whole PROPERTIES TIMEOUT 7200 COST 300)
+  tw_script_test(python_sdist_whole port ports/python/sdist_test.py --whole "${python}")
+  set_tests_properties(port.python_sdist_whole PROPERTIES TIMEOUT 7200 COST 300 RESOURCE_LOCK wheels)
   # Wheels by zig: each compiles the library; the first makes the types that the others take.
   foreach(machine IN ITEMS x86_64 aarch64 armv7l)
     tw_script_test(python_wheel_${machine} port ports/python/wheels_test.py ${machine})

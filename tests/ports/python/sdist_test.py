@@ -1,7 +1,7 @@
 """The source distribution of the Python package holds what it is compiled of, and nothing twice.
 
 Usage: sdist_test.py LIBRARY CMAKE PYTHON   compiles the module on a build of the library
-       sdist_test.py --whole PYTHON MODEL     pip alone builds and installs it, then a run and a training
+       sdist_test.py --whole PYTHON         pip alone builds and installs it, then a run and a training
 Exit 77 (skipped) where PYTHON lacks scikit-build-core and nanobind (toolchains/install-deps.sh python).
 """
 import os
@@ -11,22 +11,13 @@ import sys
 import tarfile
 import tempfile
 
-SKIPPED = 77
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-
-
-def call(*command, cwd=ROOT):
-    done = subprocess.run(list(map(str, command)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace")
-    if done.returncode != 0:
-        print(done.stdout[-8000:])
-        sys.exit(f"{command[0]} ended with {done.returncode}")
+from wheels_test import ROOT, SKIPPED, call, try_here
 
 
 def distribution(python, folder):
     """The path of a fresh source distribution."""
-    make = "import sys; sys.path.insert(0, '.'); import topwork_build; topwork_build.build_sdist(sys.argv[1])"
-    call(python, "-c", make, folder, cwd=ROOT / "ports" / "python")
+    make = "import sys; sys.path.insert(0, '{}'); import topwork_build; topwork_build.build_sdist(sys.argv[1])"
+    call(python, "-c", make.format(ROOT / "ports" / "python"), folder)
     made, = folder.glob("topwork-*.tar.gz")
     return made
 
@@ -42,13 +33,6 @@ def compile_module(sdist, folder, library, cmake, python):
     call(cmake, "--build", folder / "build")
 
 
-def install(sdist, folder, python, model):
-    call(python, "-m", "venv", folder / "venv")
-    own = folder / "venv" / "bin" / "python"
-    call(own, "-m", "pip", "install", "--quiet", sdist)
-    call(own, "-I", ROOT / "tests" / "ports" / "python" / "try_wheel.py", model)
-
-
 def main():
     whole = sys.argv[1] == "--whole"
     python = sys.argv[2] if whole else sys.argv[3]
@@ -60,7 +44,7 @@ def main():
         folder = pathlib.Path(name)
         sdist = distribution(python, folder)
         if whole:
-            install(sdist, folder, python, os.path.abspath(sys.argv[3]))
+            try_here(sdist, python)
         else:
             compile_module(sdist, folder, sys.argv[1], sys.argv[2], python)
         print(f"{sdist.name}: {sdist.stat().st_size // 1000} kB")

@@ -211,31 +211,34 @@ TEST_CASE("user-owned buffers are read and written in place", "[api]") {
 TEST_CASE("shared memory is described before it is bound", "[api]") {
   RegisterTestOps();
   const ModelPtr model = OpenModel(kScaleModel);
-  const SessionPtr session = MakeSession(model.get());
   alignas(64) float memory[4] = {1, 2, 3, 4};
   tw_shared_memory shared = {};
-  shared.struct_size = sizeof(shared);
   shared.fd = 3;
   shared.data = memory;
   shared.bytes = sizeof(memory);
-  CHECK(tw_session_share_memory(session.get(), nullptr) == TW_STATUS_INVALID_ARGUMENT);
-  CHECK(tw_session_share_memory(nullptr, &shared) == TW_STATUS_INVALID_ARGUMENT);
-  REQUIRE(tw_session_share_memory(session.get(), &shared) == TW_STATUS_OK);
+  tw_session_options options = DefaultSessionOptions();
+  options.n_shared_memory = 1;
+  const auto refused = [&](const std::string& why) {
+    tw_session* none = nullptr;
+    CHECK(tw_session_create(model.get(), &options, &none) == TW_STATUS_INVALID_ARGUMENT);
+    CHECK(none == nullptr);
+    CHECK(std::string(tw_last_error()) == "tw_session_options.shared_memory" + why);
+  };
+  refused(" is NULL, n_shared_memory is 1");
+  options.shared_memory = &shared;
+  const SessionPtr session = MakeSession(model.get(), &options);
   REQUIRE(tw_session_bind_input(session.get(), 0, memory, sizeof(memory)) == TW_STATUS_OK);
   REQUIRE(tw_session_run(session.get()) == TW_STATUS_OK);
   CHECK(static_cast<float*>(OutputInfo(session.get(), 0).data)[3] == 12.0f);
 
   shared.fd = -1;
-  CHECK(tw_session_share_memory(session.get(), &shared) == TW_STATUS_INVALID_ARGUMENT);
-  CHECK(std::string(tw_last_error()) == "the dma-buf's fd is -1");
+  refused("[0]: the dma-buf's fd is -1");
   shared.kind = static_cast<tw_shared_memory_kind>(7);
-  CHECK(tw_session_share_memory(session.get(), &shared) == TW_STATUS_INVALID_ARGUMENT);
-  CHECK(std::string(tw_last_error()) == "tw_shared_memory: kind is 7, none of the enum's");
+  refused("[0]: kind is 7, none of the enum's");
   shared.kind = TW_SHARED_MEMORY_HARDWARE_BUFFER;
-  CHECK(tw_session_share_memory(session.get(), &shared) == TW_STATUS_INVALID_ARGUMENT);
-  CHECK(std::string(tw_last_error()) == "the AHardwareBuffer is NULL");
-  shared.struct_size = 0;
-  CHECK(tw_session_share_memory(session.get(), &shared) == TW_STATUS_INVALID_ARGUMENT);
+  refused("[0]: the AHardwareBuffer is NULL");
+  shared.bytes = 0;
+  refused("[0]: data is set, bytes 0");
 }
 
 TEST_CASE("signatures give their own order and names", "[api]") {

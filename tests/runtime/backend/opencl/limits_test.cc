@@ -62,7 +62,7 @@ std::vector<float> RunLaunches(const Device& apart, std::vector<Launch> launches
   const TensorView* const inputs[] = {&from};
   TensorView* const outputs[] = {&to};
   const ProgramTensors tensors = {{inputs, 1}, {outputs, 1}};
-  attached.value()->Bind({tensors}, {});
+  attached.value()->Bind({tensors});
   REQUIRE(attached.value()->Run(0, tensors, nullptr).ToString() == "OK");
   return out;
 }
