@@ -22,7 +22,7 @@ function(tw_without_kernels out)
       list(APPEND without limits)  # ports/cli/benchmark
     endif()
     if(NOT TOPWORK_TRAIN)
-      list(APPEND without head head_gradient head_steps head_update)
+      list(APPEND without head head_gradient head_scores head_steps head_update)
     endif()
     if(NOT TOPWORK_TRAIN OR TOPWORK_TRAIN MATCHES "^(LAST|PLAIN)$")
       list(APPEND without square)

@@ -9,11 +9,12 @@ namespace topwork {
 namespace {
 
 const char kSteps[] = "head_steps";
+const char kScores[] = "head_scores";
 const char kGradient[] = "head_gradient";
 const char kUpdate[] = "head_update";  // sees no features, so their storage does not matter
 constexpr size_t kItems = 64;
-constexpr int32_t kMostItems = 256;  // TW_MOST_ITEMS of head.clh
-constexpr size_t kTile = 32, kTileItems = 8;
+constexpr int32_t kMostItems = 256;        // TW_MOST_ITEMS of head.clh
+constexpr size_t kTile = 32, kSlice = 16;  // TW_TILE and TW_SLICE of head.clh
 // Tiles of 32 x 32 pay when they are mostly full.
 constexpr int32_t kMinTiledOutputs = 24, kMinTiledBatch = 16;
 constexpr double kMostGradient = 1e18;  // TW_MAX_GRADIENT
@@ -44,10 +45,21 @@ Launch NewLaunch(const HeadLaunch& op, const char* program, KernelName kernel) {
   return launch;
 }
 
-void SetTiles(size_t columns, size_t rows, Launch* launch) {
-  launch->global[0] = RoundUp(columns, kTile) / kTile * kTileItems;
-  launch->global[1] = RoundUp(rows, kTile) / kTile * kTileItems;
-  launch->local[0] = launch->local[1] = kTileItems;
+size_t Groups(int64_t n, size_t of) { return RoundUp(static_cast<size_t>(n), of) / of; }
+
+void SetTiles(int64_t columns, int64_t rows, Launch* launch) {
+  launch->local[0] = kItems;
+  launch->global[0] = Groups(columns, kTile) * kItems;
+  launch->global[1] = Groups(rows, kTile);
+}
+
+// Groups of the gradient, along both dimensions.
+size_t GradientColumns(const HeadLaunch& op) {
+  const int64_t columns = int64_t{op.dim} + 1;
+  return Tiled(op) ? Groups(columns, kTile) : Groups((columns + 3) / 4, kItems);
+}
+size_t GradientRows(const HeadLaunch& op) {
+  return Tiled(op) ? Groups(op.n_outputs, kTile) : static_cast<size_t>(ScorePitch(op)) / 4;
 }
 
 void SetGroups(size_t items, size_t n_groups, Launch* launch) {
@@ -96,76 +108,85 @@ int32_t LossLanes(const HeadLaunch& op, int64_t n_rows) {
   return lanes;
 }
 
-Launch MakeTiledScores(const HeadLaunch& op) {
-  Launch launch = NewLaunch(op, kGradient, {"head_scores_tiled", "tiled"});
-  Add({op.features, op.parameters, op.order, op.spans, op.state, op.scores}, &launch);
-  AddInts({op.dim, op.n_outputs, ScorePitch(op)}, &launch);
-  SetTiles(static_cast<size_t>(op.n_outputs), static_cast<size_t>(op.batch), &launch);
-  return launch;
+void AddLate(const HeadLaunch& op, Launch* launch) {
+  AddInts({static_cast<int32_t>(GradientColumns(op) * GradientRows(op))}, launch);
+  AddOptimizer(op, launch);
+  AddFloats({op.clip_norm}, launch);
 }
 
-Launch MakeLoss(const HeadLaunch& op) {
-  Launch launch = NewLaunch(op, kGradient, "head_loss");
-  Add({op.order, op.spans, op.state, op.rates, op.targets, op.class_weights, op.scores, op.losses},
-      &launch);
-  AddInts(
-      {op.n_outputs, ScorePitch(op), int32_t{op.has_class_weights}, static_cast<int32_t>(op.loss)},
-      &launch);
-  AddFloats({op.label_smoothing, op.huber_delta}, &launch);
-  SetGroups(kItems, static_cast<size_t>(op.batch), &launch);
-  return launch;
-}
-
-Launch MakeRows(const HeadLaunch& op) {
-  Launch launch = NewLaunch(op, kSteps, "head_rows");
+// Scores, and losses or their parts. Late: the update of the step before is made on the way.
+Launch MakeScores(const HeadLaunch& op, bool late) {
+  const bool tiled = Tiled(op);
+  Launch launch = NewLaunch(op, tiled ? kScores : kSteps,
+                            tiled ? KernelName{"head_scores_tiled", "tiled"} : "head_rows");
+  if (late) launch.options += " -DTW_LATE";
   Add({op.features, op.parameters, op.order, op.spans, op.state, op.rates, op.targets,
-       op.class_weights, op.scores, op.losses},
+       op.class_weights, op.scores},
       &launch);
-  AddInts({op.dim, op.n_outputs, ScorePitch(op), ScoreLanes(op, 1), LossLanes(op, 1),
-           int32_t{op.has_class_weights}, static_cast<int32_t>(op.loss)},
-          &launch);
+  if (tiled) {
+    Add({op.parts, op.details}, &launch);
+  } else {
+    Add({op.losses}, &launch);
+  }
+  Add({op.gradient, op.moment1, op.moment2, op.other_parameters, op.other_moment1, op.other_moment2,
+       op.sums},
+      &launch);
+  AddInts({op.dim, op.n_outputs, ScorePitch(op)}, &launch);
+  if (!tiled) AddInts({ScoreLanes(op, 1), LossLanes(op, 1)}, &launch);
+  AddInts({int32_t{op.has_class_weights}, static_cast<int32_t>(op.loss)}, &launch);
   AddFloats({op.label_smoothing, op.huber_delta}, &launch);
-  SetGroups(static_cast<size_t>(op.group), static_cast<size_t>(op.batch), &launch);
+  AddLate(op, &launch);
+  if (tiled) {
+    SetTiles(op.n_outputs, op.batch, &launch);
+  } else {
+    SetGroups(static_cast<size_t>(op.group), static_cast<size_t>(op.batch), &launch);
+  }
   return launch;
-}
-
-std::vector<Launch> MakeScoresAndLoss(const HeadLaunch& op) {
-  if (Tiled(op)) return {MakeTiledScores(op), MakeLoss(op)};
-  return {MakeRows(op)};
 }
 
 Launch MakeGradient(const HeadLaunch& op, bool updates_at_once) {
   const bool tiled = Tiled(op);
   Launch launch = NewLaunch(
       op, kGradient, {tiled ? "head_gradient_tiled" : "head_gradient", tiled ? "tiled" : ""});
-  Add({op.features, op.scores, op.order, op.spans, op.state, op.rates, op.gradient, op.parameters,
-       op.moment1, op.moment2},
-      &launch);
-  AddInts({op.dim, op.n_outputs, ScorePitch(op), int32_t{updates_at_once}}, &launch);
-  AddOptimizer(op, &launch);
-  const size_t columns = static_cast<size_t>(op.dim) + 1;
+  Add({op.features, op.scores, op.order, op.spans, op.state, op.rates, op.losses}, &launch);
+  if (tiled) Add({op.targets, op.class_weights, op.parts, op.details}, &launch);
+  Add({op.gradient, op.parameters, op.moment1, op.moment2, op.sums}, &launch);
+  AddInts({op.dim, op.n_outputs, ScorePitch(op)}, &launch);
   if (tiled) {
-    SetTiles(columns, static_cast<size_t>(op.n_outputs), &launch);
-    return launch;
+    AddInts({int32_t{op.has_class_weights}}, &launch);
+    AddFloats({op.label_smoothing}, &launch);
   }
-  launch.local[0] = kItems;
-  launch.global[0] = RoundUp((columns + 3) / 4, kItems);
-  launch.global[1] = static_cast<size_t>(ScorePitch(op)) / 4;
+  AddInts({int32_t{updates_at_once}}, &launch);
+  AddOptimizer(op, &launch);
+  SetGroups(kItems, GradientColumns(op), &launch);
+  launch.global[1] = GradientRows(op);
   return launch;
 }
 
-Launch MakeUpdate(const HeadLaunch& op) {
-  Launch launch = NewLaunch(op, kUpdate, "head_update");
-  const int32_t n = NumParameters(op);
-  Add({op.gradient, op.parameters, op.moment1, op.moment2, op.state, op.rates, op.sums}, &launch);
-  AddInts({n, n - op.n_outputs}, &launch);
-  AddOptimizer(op, &launch);
-  AddFloats({op.clip_norm}, &launch);
-  SetGroups(kItems, RoundUp(static_cast<size_t>(n), kItems) / kItems, &launch);
+Launch MakeTiledLosses(const HeadLaunch& op) {
+  Launch launch = NewLaunch(op, kGradient, "head_losses");
+  Add({op.order, op.spans, op.state, op.targets, op.class_weights, op.parts, op.details, op.losses},
+      &launch);
+  AddInts({op.n_outputs, int32_t{op.has_class_weights}}, &launch);
+  AddFloats({op.label_smoothing}, &launch);
+  SetGroups(kItems, Groups(op.batch, kSlice), &launch);
   return launch;
 }
 
 }  // namespace
+
+int64_t HeadParts(const HeadLaunch& op) {
+  return Tiled(op) ? 2 * op.batch * static_cast<int64_t>(Groups(op.n_outputs, kTile)) : 1;
+}
+
+int64_t HeadDetails(const HeadLaunch& op) {
+  if (!Tiled(op) || op.loss != HeadLoss::kSoftmax) return 1;
+  return 3 * op.batch * static_cast<int64_t>(Groups(op.n_outputs, kTile) + 1);  // TW_DETAILS
+}
+
+int64_t HeadSums(const HeadLaunch& op) {
+  return 2 * static_cast<int64_t>(GradientColumns(op) * GradientRows(op));
+}
 
 int32_t HeadGroup(size_t max_work_group) {
   int32_t group = kMostItems;
@@ -221,26 +242,26 @@ Launch MakeHeadSteps(const HeadLaunch& op, int32_t n_steps, bool trains) {
 }
 
 std::vector<Launch> MakeHeadStep(const HeadLaunch& op, bool updates_at_once) {
-  std::vector<Launch> launches = MakeScoresAndLoss(op);
-  launches.push_back(MakeGradient(op, updates_at_once));
-  if (updates_at_once) return launches;
-  if (op.clip_norm > 0.0f) {
-    Launch squares = NewLaunch(op, kUpdate, "head_squares");
-    Add({op.gradient, op.sums}, &squares);
-    AddInts({NumParameters(op)}, &squares);
-    SetGroups(kItems, kItems, &squares);
-    launches.push_back(squares);
-  }
-  launches.push_back(MakeUpdate(op));
-  return launches;
+  return {MakeScores(op, !updates_at_once), MakeGradient(op, updates_at_once)};
+}
+
+Launch MakeHeadEnd(const HeadLaunch& op) {
+  Launch launch = NewLaunch(op, kUpdate, "head_update");
+  const int32_t n = NumParameters(op);
+  Add({op.parameters, op.state, op.rates, op.gradient, op.moment1, op.moment2, op.other_parameters,
+       op.other_moment1, op.other_moment2, op.sums},
+      &launch);
+  AddInts({n, n - op.n_outputs}, &launch);
+  AddLate(op, &launch);
+  SetGroups(kItems, Groups(n, kItems), &launch);
+  return launch;
 }
 
 std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op) {
-  std::vector<Launch> launches = MakeScoresAndLoss(op);
+  if (Tiled(op)) return {MakeScores(op, false), MakeTiledLosses(op)};
   Launch next = NewLaunch(op, kUpdate, "head_next");
   Add({op.state}, &next);
-  launches.push_back(next);
-  return launches;
+  return {MakeScores(op, false), next};
 }
 
 Launch MakeSquare(int32_t n_rows, int32_t pitch, LaunchArgument x, LaunchArgument high,

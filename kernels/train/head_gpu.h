@@ -5,11 +5,11 @@
 // on the device and says which row of the tables a step uses. Steps of n_outputs scores from dim
 // features, for at most `batch` examples, are taken in one of three ways:
 //   small heads    head_steps: one group takes up to 64 whole steps a launch
-//   few outputs    head_rows → gradient
-//   many outputs   head_scores_tiled → head_loss → gradient
-// where gradient is head_gradient alone, with the update in it, if no element of the gradient can
-// be too large and nothing is clipped (MayUpdateAtOnce); otherwise
-//   head_gradient → (head_squares →) head_update
+//   few outputs    head_rows → head_gradient
+//   many outputs   head_scores → head_gradient, both in tiles
+// head_gradient updates the parameters, too, if no element of the gradient can be too large and
+// nothing is clipped (MayUpdateAtOnce). Otherwise updates are late: the next step's first launch
+// makes them, from one set of buffers into the other, and a last launch after all steps.
 #ifndef TOPWORK_KERNELS_TRAIN_HEAD_GPU_H_
 #define TOPWORK_KERNELS_TRAIN_HEAD_GPU_H_
 
@@ -19,9 +19,6 @@
 #include "kernels/gpu/launch.h"
 
 namespace topwork {
-
-// Floats in `sums`.
-constexpr int kNumHeadSums = 128;
 
 struct HeadLaunch {
   int32_t dim = 0, n_outputs = 0, batch = 0;  // all ≥ 1; batch: most examples of a step
@@ -45,17 +42,26 @@ struct HeadLaunch {
   LaunchArgument parameters;     // [n_outputs x dim], then [n_outputs]; so the next three
   LaunchArgument gradient;
   LaunchArgument moment1, moment2;  // any buffer where the optimizer has none
-  LaunchArgument scores;            // [batch x ScorePitch]
-  LaunchArgument order;             // int [2 x positions]: row of features, target's number
-  LaunchArgument spans;             // int [2 x steps]: first position, number of them
-  LaunchArgument rates;             // [kNumHeadRates x steps]
-  LaunchArgument state;             // int [kNumHeadStates]
-  LaunchArgument losses;            // [2 x positions]: loss and hit of each, its weight included
-  LaunchArgument sums;              // [kNumHeadSums]
+  // The second set for late updates; any buffers where there are none.
+  LaunchArgument other_parameters, other_moment1, other_moment2;
+  LaunchArgument scores;  // [batch x ScorePitch]
+  // What tiles of scores leave of each row: [HeadParts], [HeadDetails].
+  LaunchArgument parts, details;
+  LaunchArgument order;   // int [2 x positions]: row of features, target's number
+  LaunchArgument spans;   // int [2 x steps]: first position, number of them
+  LaunchArgument rates;   // [kNumHeadRates x steps]
+  LaunchArgument state;   // int [kNumHeadStates]
+  LaunchArgument losses;  // [2 x positions]: loss and hit of each, its weight included
+  LaunchArgument sums;    // [HeadSums]: the gradient's squares, for clipping
 };
 
 // Floats from a row of scores to the next.
 inline int32_t ScorePitch(const HeadLaunch& op) { return (op.n_outputs + 3) / 4 * 4; }
+
+// Floats in `parts`, `details` and `sums`.
+int64_t HeadParts(const HeadLaunch& op);
+int64_t HeadDetails(const HeadLaunch& op);
+int64_t HeadSums(const HeadLaunch& op);
 
 // Items of a group for a device that allows so many; 0: too few for training.
 int32_t HeadGroup(size_t max_work_group);
@@ -77,7 +83,9 @@ Launch MakeHeadSteps(const HeadLaunch& op, int32_t n_steps, bool trains);
 
 // One step by many groups.
 std::vector<Launch> MakeHeadStep(const HeadLaunch& op, bool updates_at_once);
-// Computes scores and losses of the next mini-batch alone; scores become d loss / d score.
+// After steps whose updates are late: makes the last one. Parameters and moments lie in the first set.
+Launch MakeHeadEnd(const HeadLaunch& op);
+// Computes losses of the next mini-batch alone; scores are overwritten.
 std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op);
 
 // XᵀX of a matrix X by kernels/train/square.cl. Numbers are sums of two parts: x is [n_rows, 2, pitch];

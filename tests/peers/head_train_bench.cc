@@ -65,8 +65,9 @@ Status TrainOnDevice(const Problem& p, const char* name, double* out_seconds, do
   }
   std::vector<float> parameters(static_cast<size_t>((p.dim + 1) * p.n_classes));
   const HeadValues values = {parameters, {}, {}};
+  TW_ASSIGN_OR_RETURN(const DeviceName device, ParseDeviceName(name));
   TW_ASSIGN_OR_RETURN(const auto head,
-                      DeviceHead::Create(name, options, cache, p.n_classes, false,
+                      DeviceHead::Create(device, options, cache, p.n_classes, false,
                                          static_cast<int64_t>(p.n_steps) * p.batch));
   const int64_t start = port::NowNanos();
   DeviceSteps steps;

@@ -1,10 +1,15 @@
-# Programs that measure; built on request only: cmake --build build/release --target <name>.
+# Programs that measure; built on request only, cmake --build build/release --target <name>, but where all
+# tests run: then all of them must compile.
+set(excluded EXCLUDE_FROM_ALL)
+if(TOPWORK_SIBLINGS)
+  set(excluded "")
+endif()
 set(benches kernel_bench sparse_bench conv_bench growth_model)
 if(TOPWORK_TRAIN)
   list(APPEND benches train_bench head_train_bench tail_train_bench extract_bench)
 endif()
 foreach(name IN LISTS benches)
-  add_executable(topwork_${name} EXCLUDE_FROM_ALL peers/${name}.cc)
+  add_executable(topwork_${name} ${excluded} peers/${name}.cc)
   set_target_properties(topwork_${name} PROPERTIES
     CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   target_link_libraries(topwork_${name} PRIVATE topwork_static topwork_options)

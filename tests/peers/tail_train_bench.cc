@@ -77,7 +77,7 @@ Status Describe(char** argv) {
   TW_ASSIGN_OR_RETURN(const Layers layers, Open(argv));
   const Graph& graph = layers.model->main();
   TW_ASSIGN_OR_RETURN(const TailGraph network,
-                      MakeTailGraph(graph, layers.head, layers.tail, std::atoi(argv[5])));
+                      MakeTailGraph(graph, layers.head, layers.tail, {}, std::atoi(argv[5])));
   std::vector<float> floats(static_cast<size_t>(network.n_parameters));
   TW_RETURN_IF_ERROR(ReadShippedParameters(graph, layers.head, layers.tail, network,
                                            {floats.data(), floats.size()}));

@@ -161,13 +161,16 @@ Status DeviceHead::AddBuffers(const TrainerOptions& options, const FeatureCache&
   TW_ASSIGN_OR_RETURN(op.gradient, NewBuffer(n, "gradient"));
   TW_ASSIGN_OR_RETURN(op.moment1, NewBuffer(has_moment1_ ? n : 1, "moments"));
   TW_ASSIGN_OR_RETURN(op.moment2, NewBuffer(has_moment2_ ? n : 1, "moments"));
+  op.other_parameters = op.parameters, op.other_moment1 = op.moment1, op.other_moment2 = op.moment2;
   TW_ASSIGN_OR_RETURN(op.scores, NewBuffer(batch * ScorePitch(op), "scores"));
+  TW_ASSIGN_OR_RETURN(op.parts, NewBuffer(HeadParts(op), "scores"));
+  TW_ASSIGN_OR_RETURN(op.details, NewBuffer(HeadDetails(op), "scores"));
   TW_ASSIGN_OR_RETURN(op.order, NewBuffer(2 * n_positions_, "order"));
   TW_ASSIGN_OR_RETURN(op.spans, NewBuffer(2 * n_steps, "steps"));
   TW_ASSIGN_OR_RETURN(op.rates, NewBuffer(kNumHeadRates * n_steps, "steps"));
   TW_ASSIGN_OR_RETURN(op.state, NewBuffer(kNumHeadStates, "state"));
   TW_ASSIGN_OR_RETURN(op.losses, NewBuffer(2 * n_positions_, "losses"));
-  TW_ASSIGN_OR_RETURN(op.sums, NewBuffer(kNumHeadSums, "sums"));
+  TW_ASSIGN_OR_RETURN(op.sums, NewBuffer(HeadSums(op), "sums"));
   return Status::Ok();
 }
 
@@ -187,14 +190,25 @@ Status DeviceHead::Record(Groups groups) {
     steps_.push_back(recorded_steps);
     evaluations_.push_back(recorded_losses);
   }
-  quick_steps_ = steps_;
-  if (most > 0) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(const int step, RecordLaunches(MakeHeadStep(launch_, false)));
-  TW_ASSIGN_OR_RETURN(const int quick_step, RecordLaunches(MakeHeadStep(launch_, true)));
+  one_group_ = most > 0;
+  if (one_group_) return Status::Ok();
+  TW_ASSIGN_OR_RETURN(const int step, RecordLaunches(MakeHeadStep(launch_, true)));
   TW_ASSIGN_OR_RETURN(const int evaluation, RecordLaunches(MakeHeadEvaluation(plain)));
   steps_ = {step};
-  quick_steps_ = {quick_step};
   evaluations_ = {evaluation};
+  return Status::Ok();
+}
+
+Status DeviceHead::RecordLateSteps() {
+  HeadLaunch op = launch_;
+  const int64_t n = (static_cast<int64_t>(op.dim) + 1) * op.n_outputs;
+  TW_ASSIGN_OR_RETURN(op.other_parameters, NewBuffer(n, "parameters"));
+  TW_ASSIGN_OR_RETURN(op.other_moment1, NewBuffer(has_moment1_ ? n : 1, "moments"));
+  TW_ASSIGN_OR_RETURN(op.other_moment2, NewBuffer(has_moment2_ ? n : 1, "moments"));
+  TW_ASSIGN_OR_RETURN(const int step, RecordLaunches(MakeHeadStep(op, false)));
+  const Launch end = MakeHeadEnd(op);
+  TW_ASSIGN_OR_RETURN(late_end_, RecordLaunches({&end, 1}));
+  late_steps_ = {step};
   return Status::Ok();
 }
 
@@ -312,7 +326,8 @@ Status DeviceHead::Begin(const DeviceSteps& steps, Span<const float> class_weigh
   for (size_t k = kHeadScale; k < steps.rates.size(); k += kNumHeadRates) {
     bounds_.scale = Largest(&steps.rates[k], 1, bounds_.scale);
   }
-  updates_at_once_ = MayUpdateAtOnce(launch_, bounds_);
+  is_late_ = !one_group_ && !MayUpdateAtOnce(launch_, bounds_);
+  if (is_late_ && late_steps_.empty()) TW_RETURN_IF_ERROR(RecordLateSteps());
   spans_ = steps.spans;
   n_begun_ = 0;
   return Status::Ok();
@@ -321,16 +336,18 @@ Status DeviceHead::Begin(const DeviceSteps& steps, Span<const float> class_weigh
 Status DeviceHead::Run(int64_t n_steps) {
   holds_values_ = false;  // until they have come down
   n_begun_ += n_steps;
-  TW_RETURN_IF_ERROR(SubmitSteps(updates_at_once_ ? quick_steps_ : steps_, n_steps));
+  TW_RETURN_IF_ERROR(SubmitSteps(is_late_ ? late_steps_ : steps_, n_steps));
   n_unsent_ = 0;
   return workspace_->Finish();
 }
 
 Status DeviceHead::End(const HeadValues& values, Outcome* out) {
+  if (is_late_) TW_RETURN_IF_ERROR(Submit(late_end_));
   int32_t state[kNumHeadStates] = {};
   TW_RETURN_IF_ERROR(Down(launch_.state, state, sizeof(state), &traffic_.tables));
   out->n_steps = state[kHeadStep];
   out->halt = static_cast<HeadHalt>(state[kHeadHalt]);
+  if (is_late_ && out->halt != kHeadGoes) --out->n_steps;  // counted before it was refused
   const int64_t n_run = std::min(n_begun_, out->n_steps + (out->halt != kHeadGoes ? 1 : 0));
   if (n_run < 1 || out->n_steps > n_begun_ || (out->halt == kHeadGoes && n_run < n_begun_)) {
     return InternalError("'{}' took {} steps of {}", name(), out->n_steps, n_begun_);

@@ -96,6 +96,7 @@ class DeviceHead {
   Status UploadFeatures(const FeatureCache& cache);
   Status UploadTargets(const FeatureCache& cache);
   Status Record(Groups groups);
+  Status RecordLateSteps();
   Result<int> RecordLaunches(Span<const Launch> launches);
   Status Submit(int recording);
   // Recording i of `doublings` takes 2^i steps.
@@ -109,11 +110,14 @@ class DeviceHead {
   std::unique_ptr<Workspace> workspace_;
   HeadLaunch launch_;
   HeadBounds bounds_;
-  // Recordings, of which entry i takes 2^i steps: several by one group, one by many. Quick steps
-  // update at once, where no gradient can be too large.
-  std::vector<int> steps_, quick_steps_, evaluations_;
+  // Recordings, of which entry i takes 2^i steps: several by one group, one by many. Many groups
+  // update at once where no gradient can be too large, else late; late_end_ then makes the last
+  // update. late_steps_ are recorded when a run first needs them.
+  std::vector<int> steps_, late_steps_, evaluations_;
+  int late_end_ = -1;
   std::vector<int64_t> recorded_launches_;  // of each recording
-  bool updates_at_once_ = false;            // in this run
+  bool is_late_ = false;                    // in this run
+  bool one_group_ = false;
   int64_t n_launches_ = 0, n_unsent_ = 0;
   int64_t n_positions_ = 0;  // room for them
   uint64_t cache_version_ = 0;

@@ -162,9 +162,10 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
       for (const std::string& define : unaligned) defines.push_back(define + " -DTW_ALIGNED");
       defines.push_back(defines.back() + " -DTW_MULTIPLIED -DTW_TURN_A");
     }
-    if (std::string(file.name) == "head_gradient" || std::string(file.name) == "head_steps") {
+    if (path.find("train/head_") != std::string::npos) {
       for (int i = 0; i < 2; ++i) {
         defines.push_back(defines[static_cast<size_t>(i)] + " -DTW_LABELS -DTW_ALIGNED");
+        defines.push_back(defines.back() + " -DTW_LATE");
       }
     }
     if (path.find("integer_depthwise") != std::string::npos) {

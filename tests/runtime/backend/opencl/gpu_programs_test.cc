@@ -159,6 +159,7 @@ void AddHeads(Storage storage, ProgramSet* programs) {
       head.adam = adam;
       programs->Add(MakeHeadStep(head, false));
       programs->Add(MakeHeadStep(head, true));
+      programs->Add({MakeHeadEnd(head)});
       programs->Add(MakeHeadEvaluation(head));
       programs->Add({MakeHeadSteps(head, 16, true)});
     }

@@ -194,6 +194,8 @@ TEST_CASE("opencl kernels: files depend on known defines alone", "[backend]") {
                                             "#ifndef TW_TILES",
                                             "#ifdef TW_SPLIT",
                                             "#ifdef TW_LABELS",
+                                            "#ifdef TW_LATE",
+                                            "#ifndef TW_LATE",
                                             "#ifdef TW_MULTIPLIED",
                                             "#ifdef TW_TURN_A",
                                             "#ifdef __NVPTX__",

@@ -201,6 +201,9 @@ TEST_CASE("device head: every kernel at small sizes", "[opencl][opencl-kernels]"
   CheckRun(Run({66, 2, 5, 3, 2}, halves), 1e-5);
   halves.loss.loss = Loss::kMeanSquaredError;
   CheckRun(Run({18, 40, 20, 16, 2}, halves), 1e-5);
+  softmax.loss.class_weights.assign(33, 1.5f);
+  softmax.loss.class_weights[32] = 0.0f;
+  CheckRun(Run({7, 33, 40, 34, 3}, softmax), 1e-5);
 }
 
 TEST_CASE("device head: an evaluation changes nothing", "[opencl][opencl-kernels]") {
@@ -248,11 +251,14 @@ TEST_CASE("device head: launches of a step", "[opencl]") {
   const Shape few = {20, 4, 30, 8, 80}, many = {20, 40, 30, 16, 80};
   CHECK(launches(few, adam, Groups::kBest) == 2);  // 64 steps and 16
   CHECK(launches(few, clipped, Groups::kBest) == 2);
-  CHECK(launches(few, adam, Groups::kMany) == 2 * 80);
-  CHECK(launches(few, clipped, Groups::kMany) == 4 * 80);
-  CHECK(launches(few, Options(Loss::kMeanSquaredError, Optimizer::kAdam), Groups::kMany) == 3 * 80);
-  CHECK(launches(many, adam, Groups::kBest) == 2);
-  CHECK(launches(many, adam, Groups::kMany) == 3 * 80);
+  const TrainerOptions squared = Options(Loss::kMeanSquaredError, Optimizer::kAdam);
+  for (const Shape& shape : {few, many}) {
+    CHECK(launches(shape, adam, Groups::kBest) == 2);
+    CHECK(launches(shape, adam, Groups::kMany) == 2 * 80);
+    // One more at the end of the run.
+    CHECK(launches(shape, clipped, Groups::kMany) == 2 * 80 + 1);
+    CHECK(launches(shape, squared, Groups::kMany) == 2 * 80 + 1);
+  }
   // The usual head of a MobileNet, and one that is more than a group should take.
   HeadLaunch head;
   head.dim = 1280, head.n_outputs = 10, head.batch = 32;
@@ -317,8 +323,53 @@ TEST_CASE("device head: 100 steps of every loss and optimizer equal the CPU's", 
       CheckRun(Run({33, 5, 60, 16, 100}, options), 1e-4);
     }
   }
-  CheckRun(Run({130, 70, 100, 32, 100}, Options(Loss::kSoftmaxCrossEntropy, Optimizer::kAdam)),
-           1e-4);
+}
+
+TEST_CASE("device head: 100 steps of many outputs equal the CPU's", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  const auto kept = Workspace::Open(TestDeviceName());
+  REQUIRE(kept.ok());
+  for (Loss loss : {Loss::kSoftmaxCrossEntropy, Loss::kSigmoidCrossEntropy, Loss::kMeanSquaredError,
+                    Loss::kHuber}) {
+    for (Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdam}) {
+      TrainerOptions options = Options(loss, optimizer);
+      CheckRun(Run({130, 70, 100, 32, 100}, options), 1e-4);
+      // Late updates of weights that two groups read: a batch has more rows than a tile.
+      for (int64_t c = 0; c < 70; ++c) {
+        options.loss.class_weights.push_back(0.25f * static_cast<float>(c % 5));
+      }
+      if (!IsRegression(loss)) options.loss.label_smoothing = 0.1f;
+      options.clip_norm = 0.1f;
+      options.weight_decay = 0.01f;
+      options.momentum = optimizer == Optimizer::kSgd ? 0.9f : 0.0f;
+      CheckRun(Run({45, 70, 100, 50, 100}, options), 1e-4);
+    }
+  }
+}
+
+// Scores that are equal, as an untrained head's are, and labels whose tile is not the best one's.
+TEST_CASE("device head: hits in tiles, of equal scores and others", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  Run run({8, 70, 100, 40, 2}, Options(Loss::kSoftmaxCrossEntropy, Optimizer::kSgd));
+  Side equal(run);
+  for (float& w : equal.head->parameters()) w = 0.0f;
+  Side shifted(run);
+  for (float& w : shifted.head->parameters()) w = 0.0f;
+  for (const size_t c : {3u, 40u, 41u, 69u}) shifted.head->parameters()[8 * 70 + c] = 2.0f;
+  const auto device_head = NewDevice(run, Groups::kMany);
+  for (Side* side : {&equal, &shifted}) {
+    std::vector<float> losses;
+    REQUIRE(device_head->Evaluate(run.steps, {}, side->values(), &losses).ToString() == "OK");
+    for (int64_t p = 0; p < run.steps.n_positions(); ++p) {
+      const int32_t i = run.steps.order[static_cast<size_t>(2 * p + 1)];
+      const int32_t best = side == &equal ? 0 : 3;  // the first of equals
+      INFO("label " << run.problem.labels[static_cast<size_t>(i)]);
+      CHECK(losses[static_cast<size_t>(2 * p + 1)] ==
+            (run.problem.labels[static_cast<size_t>(i)] == best ? 1.0f : 0.0f));
+    }
+  }
 }
 
 TEST_CASE("device head: a bad step is refused and changes nothing", "[opencl]") {
@@ -329,21 +380,26 @@ TEST_CASE("device head: a bad step is refused and changes nothing", "[opencl]") 
     float target;
     HeadHalt halt;
     Groups groups;
-  } const cases[] = {{1e30f, kHeadBadLoss, Groups::kBest},
-                     {1e30f, kHeadBadLoss, Groups::kMany},
-                     {1e19f, kHeadBadWeights, Groups::kBest},
-                     {1e19f, kHeadBadWeights, Groups::kMany}};
+    Shape shape;
+  } const cases[] = {{1e30f, kHeadBadLoss, Groups::kBest, {6, 2, 8, 2, 4}},
+                     {1e30f, kHeadBadLoss, Groups::kMany, {6, 2, 8, 2, 4}},
+                     {1e30f, kHeadBadLoss, Groups::kMany, {6, 30, 80, 20, 4}},
+                     {1e19f, kHeadBadWeights, Groups::kBest, {6, 2, 8, 2, 4}},
+                     {1e19f, kHeadBadWeights, Groups::kMany, {6, 2, 8, 2, 4}},
+                     {1e19f, kHeadBadWeights, Groups::kMany, {6, 30, 80, 20, 4}}};
   for (const auto& c : cases) {
-    Run run({6, 2, 8, 2, 4}, options);
-    // The third step meets an example that the first two do not.
+    Run run(c.shape, options);
+    const size_t batch = static_cast<size_t>(c.shape.batch);
+    // The third step meets an example that the first two do not, of large features.
+    std::vector<float> row(static_cast<size_t>(c.shape.dim), 30.0f);
     for (size_t p = 0; p < run.steps.order.size() / 2; ++p) {
-      const int32_t example = p == 4 ? 7 : static_cast<int32_t>(p % 4);
+      const int32_t example = p / batch == 2 ? 7 : static_cast<int32_t>(p % 4);
       run.steps.order[2 * p] = run.steps.order[2 * p + 1] = example;
     }
-    std::vector<float> values = {c.target, c.target};
+    std::vector<float> values(static_cast<size_t>(c.shape.n_outputs), c.target);
     ExampleTarget target;
     target.values = values.data();
-    REQUIRE(run.cache->Replace(7, run.problem.rows[7], target).ok());
+    REQUIRE(run.cache->Replace(7, row.data(), target).ok());
     Side side(run), two(run);
     const auto device_head = NewDevice(run, c.groups);
     DeviceHead::Outcome outcome;
@@ -352,7 +408,7 @@ TEST_CASE("device head: a bad step is refused and changes nothing", "[opencl]") 
     REQUIRE(device_head->End(side.values(), &outcome).ToString() == "OK");
     CHECK(outcome.halt == c.halt);
     CHECK(outcome.n_steps == 2);
-    CHECK(outcome.losses.size() == 12);
+    CHECK(outcome.losses.size() == 6 * batch);
     // Where two steps alone lead.
     REQUIRE(device_head->Begin(run.steps, {}, two.values()).ok());
     REQUIRE(device_head->Run(2).ok());
