@@ -49,6 +49,7 @@ set(TEST_SOURCES
   kernels/cpu/dispatch_test.cc
   kernels/ops/shared/dynamic_range_test.cc
   kernels/ops/shared/gemm_sparse_test.cc
+  kernels/ops/shared/gemm_plan_test.cc
   kernels/cpu/gemm_test.cc
   kernels/cpu/integer_depthwise_test.cc
   kernels/cpu/integer_gemm_test.cc

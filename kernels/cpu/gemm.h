@@ -2,8 +2,8 @@
 //
 // A is read row by row where it lies; activations are never repacked. W is packed once into panels
 // of a few vectors of columns, [panel][k][columns], with zeros to fill the last panel. Every
-// element is one chain of multiply-adds over k in ascending order, whatever tile computes it, so
-// the cut into tiles and threads never changes a bit.
+// element is one chain of multiply-adds over k in ascending order (four of them with SSE2 alone,
+// gemm_fours.h), whatever tile computes it, so the cut into tiles and threads never changes a bit.
 //
 // Kernels of 16-bit products round A and W to that type, A when a task begins and W when it is
 // packed; bias, residual, sums and C are float32 as ever. An element is then one chain over pairs of
@@ -70,7 +70,8 @@ struct GemmKernels {
   // k values, of which GemmTask::packed is the first. It does not pack. Null: none.
   const GemmKernels* of_rows;
   // Neighbouring depths that are multiplied together: in a task of several runs, or whose rows of A
-  // overlap, run_k and all that counts values along k are multiples of it.
+  // overlap, run_k and all that counts values along k are multiples of it; of a single run, first_k,
+  // and run_k unless it ends with k.
   int depths;
   int rows;         // rows of a register tile: good block heights are multiples of it
   int max_columns;  // columns of the widest panel
@@ -83,6 +84,9 @@ struct GemmKernels {
   // Packs panels [panel_begin, panel_end) into their places in `packed`.
   void (*pack)(const GemmWeights& weights, int64_t panel_begin, int64_t panel_end, float* packed);
   void (*run)(const GemmTask& task);
+  // The same products, rounded otherwise, whose `depths` is 1: for runs of other lengths, and for few
+  // depths. Null: none, or not needed.
+  const GemmKernels* ragged = nullptr;
 };
 
 // Block-sparse W: cut into panels of kSparseColumns columns. A panel holds only the depths at which

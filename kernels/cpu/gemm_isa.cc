@@ -1,5 +1,11 @@
 // The packed GEMM in float32: A broadcast element by element, W streamed from its panel
-// (gemm_tiles.h), where it lies in float32 or in float16.
+// (gemm_tiles.h), where it lies in float32 or in float16. With SSE2 alone, most products are those of
+// gemm_fours.h.
+#if defined(__x86_64__) && !defined(__AVX__) && !defined(TW_SHORT_LOOPS) && \
+    !defined(__OPTIMIZE_SIZE__)
+#define TW_FOURS 1
+#include "kernels/cpu/gemm_fours.h"
+#endif
 #include "kernels/cpu/gemm_pack.h"
 #include "kernels/cpu/gemm_tiles.h"
 #include "kernels/cpu/simd_int.h"
@@ -220,7 +226,8 @@ void Run(const GemmTask& given) {
   RunTiles<T>(task);
 }
 
-#if defined(__x86_64__) && !defined(TW_SHORT_LOOPS) && !defined(__OPTIMIZE_SIZE__)
+#if defined(__x86_64__) && !defined(TW_SHORT_LOOPS) && !defined(__OPTIMIZE_SIZE__) && \
+    !defined(TW_FOURS)
 // A row by kLanes rows of W at a time, which are turned in registers: that takes no longer than they
 // take to come from memory.
 void RunRow(const GemmTask& t) {
@@ -276,26 +283,57 @@ const GemmKernels kOfHalves = {"gemm f16 weights " TW_STRING(TW_ISA),
                                Run<uint16_t>};
 #endif
 
+constexpr GemmKernels kFloats = {"gemm f32 " TW_STRING(TW_ISA),
+                                 nullptr,
+                                 kPacksHalves,
+#if defined(TW_HAVE_HALVES)
+                                 &kOfHalves,
+#else
+                                 nullptr,
+#endif
+                                 TW_OF_ROWS,
+                                 1,
+                                 kRows,
+                                 kMaxVectors* kLanes,
+                                 NPanels,
+                                 FirstColumn,
+                                 PackedSize,
+                                 Pack,
+                                 Run<float>,
+                                 nullptr};
+
+#if defined(TW_FOURS)
+void PackAsFours(const GemmWeights& w, int64_t panel_begin, int64_t panel_end, float* packed) {
+  PackFours(
+      w, panel_begin, panel_end, [](const auto* p, int n) { return LoadWeights(p, n); }, packed);
+}
+
+const GemmKernels kFourOfRows = {
+    nullptr, nullptr,     false,   nullptr, nullptr,    1,      1, kMaxVectors* kLanes,
+    NPanels, FirstColumn, nullptr, nullptr, RunFourRow, nullptr};
+#endif
+
 }  // namespace
 
 extern const GemmKernels kGemmKernels;
-const GemmKernels kGemmKernels = {"gemm f32 " TW_STRING(TW_ISA),
+#if defined(TW_FOURS)
+const GemmKernels kGemmKernels = {"gemm fours " TW_STRING(TW_ISA),
                                   nullptr,
                                   kPacksHalves,
-#if defined(TW_HAVE_HALVES)
-                                  &kOfHalves,
-#else
                                   nullptr,
-#endif
-                                  TW_OF_ROWS,
-                                  1,
-                                  kRows,
+                                  &kFourOfRows,
+                                  kFour,
+                                  kFourRows,
                                   kMaxVectors* kLanes,
                                   NPanels,
                                   FirstColumn,
                                   PackedSize,
-                                  Pack,
-                                  Run<float>};
+                                  PackAsFours,
+                                  RunFours,
+                                  &kFloats};
+#else
+const GemmKernels kGemmKernels = kFloats;
+#endif
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -57,9 +57,12 @@ bool IsDirect(const ConvShape& shape) {
 
 // Depths that are multiplied together must not reach from one row of the image into the next.
 const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& shape) {
+  const int64_t run = IsDirect(shape) ? shape.in_c : 0;
+  const int64_t depth = shape.window.h.filter * shape.window.w.filter * shape.group_in;
   const GemmKernels& products = ProductsOf(context);
-  const bool fits = !IsDirect(shape) || shape.in_c % products.depths == 0;
-  return fits ? products : *context.cpu().gemm;
+  return products.half != nullptr && run % products.depths == 0
+             ? products
+             : FloatsOf(context.cpu(), depth, run);
 }
 
 bool IsZero(float x) { return x == 0.0f; }
@@ -89,7 +92,7 @@ void LeaveZerosOut(const PrepareContext& context, ConvState* state) {
   state->run_k = depth;
   const float* weights = context.input(1)->as<const float>();
   if (kShortLoops || weights == nullptr) return;
-  if (state->weights.one_row || state->weights.kernels != context.cpu().gemm) return;
+  if (state->weights.one_row || state->weights.kernels->half != nullptr) return;
   int64_t first = 0, end = 0;
   if (const uint16_t* halves = context.HalfConstant(1)) {
     FindDepths(halves, state->out_c, depth, &first, &end);
@@ -97,8 +100,9 @@ void LeaveZerosOut(const PrepareContext& context, ConvState* state) {
     FindDepths(weights, state->out_c, depth, &first, &end);
   }
   if (first >= end) return;  // all of them are zero
-  state->first_k = first;
-  state->run_k = end - first;
+  const int64_t together = state->weights.kernels->depths;
+  state->first_k = first / together * together;
+  state->run_k = std::min(depth, CeilDiv(end, together) * together) - state->first_k;
 }
 
 Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {

@@ -260,7 +260,7 @@ Status PlanWinograd(PrepareContext* context, const ConvShape& shape, WinogradTil
   const WinogradKernels& kernels = *context->cpu().winograd;
   const int64_t positions = Positions(tile);
   out->tile = tile;
-  out->gemm = context->cpu().gemm;
+  out->gemm = &FloatsOf(context->cpu(), shape.in_c);
   out->shape = ShapeOf(shape, tile, kernels);
   out->n_tiles = shape.batch * out->shape.tiles_h * out->shape.tiles_w;
   out->cut = CutTiles(*out);

@@ -14,6 +14,8 @@ constexpr int64_t kEnoughTasks = 16;
 constexpr int64_t kLeftShare = 4;  // rows left over join a block of so many times as many
 constexpr double kShares = 8.0, kMostShares = 16.0;
 constexpr int64_t kMinColumnsWhenMade = 128;
+constexpr int64_t kLeastDepth =
+    36;  // from which on sums of fours (kernels/cpu/gemm_fours.h) are faster
 constexpr int64_t kEnoughPanels = 8, kMostOnce = 128;
 constexpr double kBlocksOnce = 4.0;
 
@@ -115,6 +117,12 @@ Status ScratchLayout::Request(PrepareContext* context) const {
 
 const GemmKernels& ProductsOf(const PrepareContext& context) {
   return context.half_products() != nullptr ? *context.half_products() : *context.cpu().gemm;
+}
+
+const GemmKernels& FloatsOf(const CpuKernels& cpu, int64_t depth, int64_t run) {
+  const GemmKernels& gemm = *cpu.gemm;
+  const bool fits = depth >= kLeastDepth && run % gemm.depths == 0;
+  return fits || gemm.ragged == nullptr ? gemm : *gemm.ragged;
 }
 
 Status PlanPackedWeights(PrepareContext* context, const GemmKernels& floats, int input,

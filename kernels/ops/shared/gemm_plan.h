@@ -54,6 +54,8 @@ struct PackedWeights {
 // The float32 products of the context's instruction set, or where the operator may use them, those
 // of 16-bit numbers.
 const GemmKernels& ProductsOf(const PrepareContext& context);
+// The float32 products for `depth` depths in all, in runs that are multiples of `run` long, 0: in a single run.
+const GemmKernels& FloatsOf(const CpuKernels& cpu, int64_t depth, int64_t run = 0);
 
 // `layout` describes group 0 of input `input` without its data. Weights that are float16 in the file
 // stay so where `kernels` has products of such: out->kernels then is another than `kernels`.

@@ -178,26 +178,27 @@ TEST_CASE("conv_2d: every way agrees with double precision", "[ops]") {
   CHECK(ways == all);
 }
 
-// Windows of 16 taps side by side, by filters that are zero before tap `first` and from tap `end` on, and
-// filter 50 at three more taps at each end.
-void CheckZeroTaps(int first, int end) {
-  const ConvProblem p{1, 1, 16 * 9, 1, 100, 1, 1, 16};
-  auto image = RandomFloats(16 * 9, 1), filter = RandomFloats(1600, 2);
+// Windows of so many taps side by side, by filters that are zero before tap `first` and from tap `end` on,
+// and filter 50 at three more taps at each end. Taps that are added `together` are read together.
+void CheckZeroTaps(int taps, int first, int end, int together) {
+  const ConvProblem p{1, 1, taps * 9, 1, 100, 1, 1, taps};
+  auto image = RandomFloats(static_cast<size_t>(taps) * 9, 1);
+  auto filter = RandomFloats(static_cast<size_t>(taps) * 100, 2);
   for (size_t i = 0; i < filter.size(); ++i) {
-    const int tap = static_cast<int>(i % 16), more = i / 16 == 50 ? 3 : 0;
+    const int tap = static_cast<int>(i) % taps, more = static_cast<int>(i) / taps == 50 ? 3 : 0;
     if (tap < first + more || tap >= end - more) filter[i] = 0.0f;
   }
   auto unread = image;
   if (first < end) {
     for (size_t i = 0; i < image.size(); ++i) {
-      const int tap = static_cast<int>(i % 16);
-      if (tap < first || tap >= end) unread[i] = NAN;
+      const int block = static_cast<int>(i) % taps / together * together;
+      if (block + together <= first || block >= end) unread[i] = NAN;
     }
   }
   OneOp op(OpCode::kConv2d);
-  op.In<float>({1, 1, p.w, 1}, unread).In<float>({100, 1, 16, 1}, filter);
+  op.In<float>({1, 1, p.w, 1}, unread).In<float>({100, 1, taps, 1}, filter);
   op.Missing().Out(DType::kFloat32);
-  op.params.stride_w = 16;
+  op.params.stride_w = taps;
   op.params.padding = Padding::kValid;
   REQUIRE(op.Run(2).ToString() == "OK");
   REQUIRE(op.context().variant() == std::string("im2col"));
@@ -211,7 +212,10 @@ void CheckZeroTaps(int first, int end) {
 
 TEST_CASE("conv_2d: taps at both ends that are zero in all filters are not read", "[ops]") {
   for (const int first : {0, 1, 5, 16}) {
-    for (const int end : {0, 6, 15, 16}) CheckZeroTaps(first, end);
+    for (const int end : {0, 6, 15, 16}) CheckZeroTaps(16, first, end, 1);
+  }
+  for (const int first : {0, 1, 7, 12}) {
+    for (const int end : {14, 40, 45, 46}) CheckZeroTaps(46, first, end, 4);
   }
 }
 
