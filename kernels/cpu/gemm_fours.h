@@ -40,15 +40,15 @@ template <int kM>
 TW_INLINE void AddFour(Vec (&acc)[kM][kFour], const float* const (&a)[kM], int64_t k,
                        const float* w) {
   const Vec* columns = reinterpret_cast<const Vec*>(w);
-  const Vec first = columns[0], second = columns[1];
+  const Vec first = columns[0];
 #pragma GCC unroll 4
   for (int m = 0; m < kM; ++m) {
     const Vec x = Load(a[m] + k);
     acc[m][0] += x * first;
-    acc[m][1] += x * second;
+    acc[m][1] += x * columns[1];
     acc[m][2] += x * columns[2];
     acc[m][3] += x * columns[3];
-#if defined(__clang__)  // it would load all columns first, for which there are no registers
+#if defined(__clang__)  // it would keep all columns, for which there are no registers
     asm volatile("" ::: "memory");
 #endif
   }
@@ -65,7 +65,8 @@ struct FourTask {
 // kM rows of A by four columns, whose part of W from the first depth on is w.
 template <int kM>
 TW_INLINE void SumFours(const FourTask& t, const float* rows, const float* w, Vec (&v)[kM]) {
-  constexpr int64_t kAhead = 16 * kFour * kFour;
+  // A single row waits for W, which then comes from memory.
+  constexpr int64_t kAhead = (kM == 1 ? 128 : 16) * kFour * kFour;
   const float* a[kM];
   Vec acc[kM][kFour];
 #pragma GCC unroll 4
