@@ -87,8 +87,23 @@ TW_INLINE Vec Tanh(Vec x) {
   return WithSign(Abs(t / (t + 2.0f)), x);
 }
 
+// e^x for x ≤ 0, with the bits of Exp.
+TW_INLINE Vec ExpOfNegative(Vec x) {
+#if defined(__AVX512F__)
+  return Exp(x);
+#else
+  // The scale is 2^64 times as large, which no result exceeds, so that one factor serves those near the
+  // range's end, too; the last product alone rounds. 2^n comes from the number that rounds to n.
+  constexpr float kShift = 12582912.0f;  // as in ExpReduced
+  Vec n;
+  const Vec e = ExpReduced(Clamp(x, Splat(-104.0f), Splat(0.0f)), &n) + 1.0f;
+  const VecU scale = ((VecU)(n + kShift) << 23) + ((127u + 64u) << 23);
+  return e * (Vec)scale * 5.42101086e-20f;
+#endif
+}
+
 TW_INLINE Vec Logistic(Vec x) {
-  const Vec e = Exp((Vec)((VecU)x | 0x80000000u));  // of -|x|
+  const Vec e = ExpOfNegative((Vec)((VecU)x | 0x80000000u));  // of -|x|
   return (x < 0.0f ? e : Splat(1.0f)) / (1.0f + e);
 }
 
