@@ -6,6 +6,10 @@
 namespace topwork {
 namespace {
 
+// Numbers of two sequences. (Their number is even: vectors hold 16 bytes at least.)
+typedef double Pair __attribute__((vector_size(16), aligned(8), may_alias));
+Pair& At(double* x) { return *reinterpret_cast<Pair*>(x); }
+
 // Number i of n of each sequence, side by side; 0 beyond its end.
 void PutReal(const Fourier::Real& from, int64_t i, int64_t n, int64_t lanes, double* to) {
   const bool is_there = i < from.n && i < n;
@@ -61,17 +65,17 @@ void Fourier::TransformReal(const Real& from, double* x, int64_t n) const {
   for (int64_t u = 0; u <= h - u; ++u) {
     double *const low = x + u * number, *const high = x + (h - u) * number;
     const double* root = &roots_[static_cast<size_t>(2 * (h + u))];
-    for (int64_t i = 0; i < lanes; ++i) {
-      const double even_re = 0.5 * (low[i] + high[i]);
-      const double even_im = 0.5 * (low[lanes + i] - high[lanes + i]);
-      const double odd_re = 0.5 * (low[lanes + i] + high[lanes + i]);
-      const double odd_im = 0.5 * (high[i] - low[i]);
-      const double re = odd_re * root[0] - odd_im * root[1];
-      const double im = odd_re * root[1] + odd_im * root[0];
-      low[i] = even_re + re;
-      low[lanes + i] = even_im + im;
-      high[i] = even_re - re;
-      high[lanes + i] = im - even_im;
+    for (int64_t i = 0; i < lanes; i += 2) {
+      const Pair low_re = At(low + i), low_im = At(low + lanes + i);
+      const Pair high_re = At(high + i), high_im = At(high + lanes + i);
+      const Pair even_re = 0.5 * (low_re + high_re), even_im = 0.5 * (low_im - high_im);
+      const Pair odd_re = 0.5 * (low_im + high_im), odd_im = 0.5 * (high_re - low_re);
+      const Pair re = odd_re * root[0] - odd_im * root[1];
+      const Pair im = odd_re * root[1] + odd_im * root[0];
+      At(low + i) = even_re + re;
+      At(low + lanes + i) = even_im + im;
+      At(high + i) = even_re - re;
+      At(high + lanes + i) = im - even_im;
     }
   }
 }
