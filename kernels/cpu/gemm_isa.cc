@@ -323,7 +323,7 @@ const GemmKernels kGemmKernels = {"gemm fours " TW_STRING(TW_ISA),
                                   nullptr,
                                   &kFourOfRows,
                                   kFour,
-                                  kFourRows,
+                                  2 * kFourRows,  // tasks as large as those of other tiles
                                   kMaxVectors* kLanes,
                                   NPanels,
                                   FirstColumn,
