@@ -1,6 +1,7 @@
 """Makes examples of models from sounds: reads WAV and FLAC, cuts windows, and joins windows into events.
 
-It needs the packages soundfile (libsndfile) and soxr, which the extra `sounds` installs.
+WAV files of 16-bit samples need no other package, the others soundfile (libsndfile); other rates need soxr. The extra `sounds`
+installs both.
 """
 from __future__ import annotations
 
@@ -50,30 +51,61 @@ def read(path: Path, rate: int, *, start: float = 0.0, end: Optional[float] = No
     """[n] float32 samples in [-1, 1] of a WAV or FLAC file, at `rate` samples a second, from second `start` to `end`
     (None: to the end). Channels are averaged; other rates are converted by soxr in high quality.
 
-    Raises ValueError for what is no sound or has no second `start`, and ModuleNotFoundError without soundfile or soxr.
+    Raises ValueError for what is no sound or has no second `start`, and ModuleNotFoundError without soundfile or soxr where
+    it takes them.
     """
-    import soundfile
-
     if rate <= 0:
         raise ValueError(f"a rate of {rate} samples a second is impossible")
     if not os.path.exists(path):
         raise ValueError(f"{path}: there is no such file")
-    try:
-        with soundfile.SoundFile(os.fspath(path)) as sound:
-            stored = sound.samplerate
-            if sound.frames == 0:
-                raise ValueError(f"{path}: holds no samples")
-            first, last = round(start * stored), sound.frames if end is None else round(end * stored)
-            if not 0 <= first < last <= sound.frames:
-                until = "its end" if end is None else f"{end} s"
-                raise ValueError(f"{path}: lasts {sound.frames / stored:.3f} s; {start} s to {until} is not in it")
-            sound.seek(first)
-            samples = sound.read(last - first, dtype="float32", always_2d=True).mean(axis=1, dtype=np.float32)
-    except soundfile.SoundFileError as error:
-        raise ValueError(f"{path}: no sound that can be read: {error}") from error
+    channels, stored = _of_plain_wave(path, start, end) or _of_any(path, start, end)
+    samples = channels.mean(axis=1, dtype=np.float32)
     if not np.isfinite(samples).all():
         raise ValueError(f"{path}: holds samples that are no numbers")
     return _resampled(samples, stored, rate)
+
+
+def _of_plain_wave(path: Path, start: float, end: Optional[float]) -> Optional[tuple[Samples, int]]:
+    """[n, channels] and the rate of 16-bit samples; None: another kind of file, or one with an end missing. soundfile gives the
+    same numbers, and takes some MB of memory."""
+    import wave
+
+    try:
+        with wave.open(os.fspath(path)) as sound:
+            if sound.getsampwidth() != 2:
+                return None
+            stored = sound.getframerate()
+            first, last = _part(path, sound.getnframes(), stored, start, end)
+            sound.setpos(first)
+            shape, raw = (last - first, sound.getnchannels()), sound.readframes(last - first)
+            if len(raw) != 2 * shape[0] * shape[1]:
+                return None
+            return np.frombuffer(raw, "<i2").reshape(shape) / np.float32(32768), stored
+    except (wave.Error, EOFError):
+        return None
+
+
+def _of_any(path: Path, start: float, end: Optional[float]) -> tuple[Samples, int]:
+    import soundfile
+
+    try:
+        with soundfile.SoundFile(os.fspath(path)) as sound:
+            first, last = _part(path, sound.frames, sound.samplerate, start, end)
+            sound.seek(first)
+            return sound.read(last - first, dtype="float32", always_2d=True), sound.samplerate
+    except soundfile.SoundFileError as error:
+        raise ValueError(f"{path}: no sound that can be read: {error}") from error
+
+
+def _part(path: Path, n: int, rate: int, start: float, end: Optional[float]) -> tuple[int, int]:
+    """Where `start` and `end` are among n samples."""
+    if n == 0:
+        raise ValueError(f"{path}: holds no samples")
+    first, last = round(start * rate), n if end is None else round(end * rate)
+    if not 0 <= first < last <= n:
+        until = "its end" if end is None else f"{end} s"
+        raise ValueError(f"{path}: lasts {n / rate:.3f} s; {start} s to {until} is not in it")
+    return first, last
 
 
 def _resampled(samples: Samples, stored: int, rate: int) -> Samples:

@@ -1,4 +1,6 @@
 """topwork.sounds on files that the tests write: tones, whose frequency, length and level are known."""
+import sys
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,24 @@ def test_averages_channels_and_reads_parts(tmp_path):
     for start, end in [(0.5, 0.5), (-1, 0.5), (0, 1.5), (2, None)]:
         with pytest.raises(ValueError, match="a.wav: lasts 1.000 s"):
             sounds.read(tmp_path / "a.wav", RATE, start=start, end=end)
+
+
+@pytest.mark.parametrize("n_channels", [1, 2])
+def test_plain_wave_needs_no_other_package(tmp_path, monkeypatch, n_channels):
+    """The numbers are soundfile's; a file with an end missing, and one of another kind, is left to it."""
+    both = np.stack([tone(440), np.linspace(-1, 1, RATE, dtype=np.float32)], axis=1)[:, -n_channels:]
+    soundfile.write(tmp_path / "a.wav", both, RATE, subtype="PCM_16")
+    wanted = soundfile.read(tmp_path / "a.wav", dtype="float32", always_2d=True)[0].mean(axis=1, dtype=np.float32)
+    (tmp_path / "cut.wav").write_bytes((tmp_path / "a.wav").read_bytes()[:-1001])
+    kept = soundfile.read(tmp_path / "cut.wav", dtype="float32", always_2d=True)[0].mean(axis=1, dtype=np.float32)
+    np.testing.assert_array_equal(sounds.read(tmp_path / "cut.wav", RATE), kept)
+    soundfile.write(tmp_path / "b.wav", both, RATE, subtype="PCM_24")
+    monkeypatch.setitem(sys.modules, "soundfile", None)
+    np.testing.assert_array_equal(sounds.read(tmp_path / "a.wav", RATE), wanted)
+    np.testing.assert_array_equal(sounds.read(tmp_path / "a.wav", RATE, start=0.25, end=0.5), wanted[4000:8000])
+    for name in ("cut.wav", "b.wav"):
+        with pytest.raises(ModuleNotFoundError, match="soundfile"):
+            sounds.read(tmp_path / name, RATE)
 
 
 def test_refuses_what_is_no_sound(tmp_path):
