@@ -1,6 +1,7 @@
 """Runs a model on many examples in fewer runs, where its answers stay as they are."""
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -18,34 +19,54 @@ class Blocks:
 
     hop : each row goes on where the one before it ends, but for its last `hop` parts. A model that only slides over its
         input then runs once on the whole, and computes what rows share once. 0: the rows are a batch.
+    n_threads : threads of a run; 0: what pays.
     """
 
-    def __init__(self, model: topwork.Model, shape: tuple[int, ...], hop: int = 0) -> None:
-        self._shape, self._hop = shape, hop
-        self._session = topwork.Session(model, input_shapes=[(1, *shape)], device="cpu")
-        self._size, self._most = 1, 1  # rows of the last run, and at most
+    def __init__(self, model: topwork.Model, shape: tuple[int, ...], hop: int = 0, n_threads: int = 0) -> None:
+        self._model, self._shape, self._hop, self._n_threads = model, shape, hop, n_threads
         # From silence to what is loud, as one row may change what a model makes of another.
         whole = _spread((shape[0] + PROBES * hop, *shape[1:]))
         loud = [1.0] * PROBES if hop else [0.0, *np.geomspace(1e-6, 32768, PROBES - 1)]
         probe = np.stack([whole[i * hop:][:shape[0]] * np.float32(loud[i]) for i in range(PROBES)])
+        self._begin(probe[:1], 1)
         alone = self(probe)
-        self._most = SIZE
         try:
+            self._begin(probe, SIZE)
             differs = np.abs(self(probe) - alone).max() > 1e-5 * np.abs(alone).max()
         except (topwork.Error, ValueError):  # it takes one row only, or gives another number of answers
             differs = True
         if differs:
-            self._most = 1
+            self._begin(probe[:1], 1)
+
+    def _begin(self, rows: Array, most: int) -> None:
+        """A new session for as many rows: one that is resized may keep in memory what it reads of the file."""
+        self._session: Any = None
+        self._session = topwork.Session(self._model, input_shapes=[self._together(rows).shape], device="cpu",
+                                        n_threads=self._n_threads)
+        self._size, self._most = len(rows), most  # rows of the last run, and at most
+
+    def clone(self) -> Blocks:
+        """The same for another thread; both share the model's weights."""
+        other = copy.copy(self)
+        other._session = self._session.clone()
+        return other
 
     def __call__(self, rows: Array) -> Array:
-        return np.concatenate([self._run(rows[i:i + self._most].astype(np.float32)) for i in range(0, len(rows), self._most)])
+        """All runs are of one size, as another one is planned anew: the last begins so much earlier."""
+        size = -(-len(rows) // -(-len(rows) // self._most))
+        starts = [min(i, len(rows) - size) for i in range(0, len(rows), size)]
+        found = [self._run(rows[i:i + size]) for i in starts]
+        return np.concatenate([*found[:-1], found[-1][len(found) * size - len(rows):]])
+
+    def _together(self, rows: Array) -> Array:
+        return np.concatenate([rows[0], *rows[1:, -self._hop:]])[None] if self._hop else rows
 
     def _run(self, rows: Array) -> Array:
-        together = np.concatenate([rows[0], *rows[1:, -self._hop:]])[None] if self._hop else rows
+        together = self._together(rows)
         if len(rows) != self._size:
             self._session.resize(0, together.shape)
             self._size = len(rows)
-        return self._session.run(together)[0].reshape(len(rows), -1).copy()
+        return self._session.run(together.astype(np.float32, copy=False))[0].reshape(len(rows), -1)
 
 
 def _spread(shape: tuple[int, ...]) -> Array:

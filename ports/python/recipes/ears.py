@@ -1,8 +1,8 @@
 """What wakeword.py hears with: rows of embeddings of a stream of samples, by one model or by openWakeWord's two."""
 from __future__ import annotations
 
-import pathlib
-from typing import Any, Iterator, Optional
+import copy
+from typing import Any, Callable, Optional
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -11,19 +11,9 @@ from numpy.typing import NDArray
 import blocks
 import ending
 import topwork
-from topwork import sounds
 
 RATE = 16000
 Array = NDArray[Any]
-
-
-def clips(folder: pathlib.Path) -> Iterator[Array]:
-    """The samples of each WAV and FLAC file in a folder and those below it."""
-    paths = [path for path in sorted(folder.glob("**/*")) if path.suffix.lower() in sounds.ENDINGS]
-    if not paths:
-        raise SystemExit(f"{folder}: no sounds ({', '.join(sorted(sounds.ENDINGS))})")
-    for path in paths:
-        yield sounds.read(path, RATE)
 
 
 def n_frames(base: Optional[topwork.Model], spectrogram: Optional[topwork.Model]) -> int:
@@ -45,18 +35,19 @@ class Ear:
     step : frames from an embedding to the next one, with a spectrogram; without one samples. 0: 8 frames, or a quarter
         of the model's samples.
     features : the embedding is what the model's last layer reads, not what it gives.
+    n_threads : threads of a run; 0: what pays.
     """
 
     def __init__(self, embedding: topwork.Model, spectrogram: Optional[topwork.Model] = None, *, n_frames: int = 1,
-                 step: int = 0, features: bool = False) -> None:
-        shape, hop = embedding.inputs[0].shape, 0
+                 step: int = 0, features: bool = False, n_threads: int = 0) -> None:
+        self._model, shape, hop = embedding, embedding.inputs[0].shape, 0
         if len(shape) != (2 if spectrogram is None else 4):
             kind = "without --spectrogram it must take [1, samples]" if spectrogram is None else "it must take [1, height, bands, 1]"
             raise SystemExit(f"--embedding: the model takes {shape}; {kind}")
         self._shape, self._spectrogram, self._overlap = shape[1:], None, 0
         if spectrogram is None:
             self.step = step or max(1, shape[1] // 4)
-            silence = np.zeros(shape[1], np.float32)
+            silence = np.zeros(self._shape, np.float32)
         else:
             with ending.of("--spectrogram"):
                 one, two = (_n_frames(spectrogram, n, shape[2]) for n in (RATE, 2 * RATE))
@@ -64,13 +55,25 @@ class Ear:
                     raise ValueError("the model makes as many frames of two seconds as of one")
                 samples, hop = RATE // (two - one), step or 8
                 self.step, self._overlap = hop * samples, RATE - one * samples
-                self._spectrogram: Optional[blocks.Blocks] = blocks.Blocks(spectrogram, (self._overlap + self.step,))
+                self._spectrogram: Optional[blocks.Blocks] = blocks.Blocks(spectrogram, (self._overlap + self.step,), 0, n_threads)
                 silence = np.repeat(self._parts(np.zeros(self._overlap + self.step, np.float32), 1)[-1:], shape[1], axis=0)
         with ending.of("--embedding"):
-            self._embed = topwork.Features(embedding) if features else blocks.Blocks(embedding, self._shape, hop)
+            self._embed = _features(embedding) if features else blocks.Blocks(embedding, self._shape, hop, n_threads)
             row = np.repeat(self._embed(silence.reshape(shape)), n_frames, axis=0)
         self._silent, self.row_shape = (silence, row), row.shape
         self.reset()
+
+    def threads_that_pay(self) -> int:
+        """For ears that hear at the same time, each in one thread."""
+        return int(topwork.Session(self._model, device="cpu").info["n_threads"])
+
+    def clone(self) -> Ear:
+        """Another ear for another thread. What gives features is shared: threads take turns at it."""
+        other = copy.copy(self)
+        for name, model in vars(self).items():
+            if isinstance(model, blocks.Blocks):
+                setattr(other, name, model.clone())
+        return other
 
     def reset(self) -> None:
         """Forgets what was heard: before the next sample it was silent for long."""
@@ -87,8 +90,7 @@ class Ear:
         parts = self._parts(heard, n)
         lasting = np.concatenate([self._window, parts])
         windows = _runs(lasting, len(self._window))[len(parts) // n::len(parts) // n]
-        found = [self._embed(windows[i:i + blocks.SIZE].reshape(-1, *self._shape)) for i in range(0, n, blocks.SIZE)]
-        rows = np.concatenate([self._row, *found])
+        rows = np.concatenate([self._row, self._embed(windows)])
         self._pending, self._window, self._row = heard[n * self.step:], lasting[-len(self._window):], rows[-len(self._row):]
         return _runs(rows, len(self._row))[1:]
 
@@ -97,31 +99,17 @@ class Ear:
         if self._spectrogram is None:
             return heard[:n * self.step]
         steps = _runs(heard * np.float32(32768), self._overlap + self.step)[::self.step][:n]
-        return self._spectrogram(steps).reshape(-1, self._shape[1]) / np.float32(10) + np.float32(2)
-
-
-def every(rows: Array, step: int, first: int) -> Array:
-    """Each `step`-th row from that number of the first ones on: neighbours share all embeddings but one."""
-    return rows[first % min(step, max(1, len(rows)))::step]
-
-
-def word_rows(ear: Ear, clip: Array, base: Optional[blocks.Blocks], options: Any) -> tuple[Array, int]:
-    """Rows in which the word is whole, of the clip begun at several parts of a step; how many there were of them.
-    options : shifts, ends, threshold and every, as wakeword.py takes them."""
-    found, n = [], 0
-    for shift in range(options.shifts):
-        ear.reset()
-        ear.feed(np.zeros(shift * ear.step // options.shifts, np.float32))
-        rows = ear.feed(np.concatenate([clip, np.zeros(options.ends * ear.step, np.float32)]))
-        at = np.arange(len(rows))[-options.ends:] if base is None else np.flatnonzero(base(rows)[:, 0] >= options.threshold)
-        n += len(at)
-        found.append(rows[at if base is None else every(at, options.every, shift)])
-    return np.concatenate(found), n
+        return self._spectrogram(steps).reshape(-1, *self._shape[1:]) / np.float32(10) + np.float32(2)
 
 
 def _runs(values: Array, n: int) -> Array:
     """[len(values) - n + 1, n, ...]: each n values that lie one behind the other, without a copy."""
     return np.moveaxis(sliding_window_view(values, n, axis=0), -1, 1)
+
+
+def _features(embedding: topwork.Model) -> Callable[[Array], Array]:
+    features = topwork.Features(embedding)
+    return lambda windows: np.concatenate([features(window[None]) for window in windows])  # no copy of all windows
 
 
 def _n_frames(spectrogram: topwork.Model, n_samples: int, bands: int) -> int:

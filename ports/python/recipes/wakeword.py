@@ -21,32 +21,20 @@ import numpy as np
 import blocks
 import ears
 import ending
+import hearing
 import topwork
 from topwork import sounds
 
 Array = Any
 
 
-def opened(options: argparse.Namespace) -> tuple[ears.Ear, Optional[blocks.Blocks]]:
-    """The ear, and --base."""
+def opened(options: argparse.Namespace, n_threads: int = 0) -> tuple[ears.Ear, Optional[blocks.Blocks]]:
+    """The ear, and --base; n_threads: of a run, 0: what pays."""
     base, spectrogram, embedding = (ending.model(f"--{name}", getattr(options, name)) for name in ("base", "spectrogram", "embedding"))
     n_frames = options.frames or ears.n_frames(base, spectrogram)
-    ear = ears.Ear(embedding, spectrogram, n_frames=n_frames, features=options.features)
+    ear = ears.Ear(embedding, spectrogram, n_frames=n_frames, features=options.features, n_threads=n_threads)
     with ending.of("--base"):
-        return ear, blocks.Blocks(base, ear.row_shape) if base else None
-
-
-def heard(options: argparse.Namespace) -> list[tuple[Array, str, int]]:
-    """Of each clip some rows [n, frames, size], what it is, and how many rows it had."""
-    ear, base = opened(options)
-    clips = [(*ears.word_rows(ear, clip, base, options), "word") for clip in ears.clips(options.positive)]
-    if n_empty := sum(n == 0 for _, n, _ in clips):
-        print(f"in {n_empty} of {len(clips)} positive clips --base hears nothing: they are left out")
-    for i, clip in enumerate(ears.clips(options.negative)):
-        ear.reset()
-        rows = ear.feed(np.append(clip, np.zeros(options.ends * ear.step, np.float32)))
-        clips.append((ears.every(rows, options.every, i), len(rows), "other"))
-    return [(rows, name, n) for rows, n, name in clips]
+        return ear, blocks.Blocks(base, ear.row_shape, 0, n_threads) if base else None
 
 
 def stacked(clips: list[tuple[Array, str, int]]) -> tuple[list[Array], Array, Array, np.float32]:
@@ -69,7 +57,7 @@ def head(X: list[Array], y: Array, groups: Array, prior: np.float32, seed: int) 
 
 
 def train(options: argparse.Namespace) -> None:
-    X, y, groups, prior = stacked(heard(options))  # the networks' memory is free again
+    X, y, groups, prior = stacked(hearing.heard(options, *opened(options, n_threads=1)))  # the networks' memory is free again
     shape = (1, *X[0].shape[1:])
     weights, bias, trainer = head(X, y, groups, prior, options.seed)
     right, = [accuracy for _, accuracy, _, _, is_chosen in trainer.info["candidates"] if is_chosen]

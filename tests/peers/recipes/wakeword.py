@@ -57,8 +57,8 @@ def recipe():
 
 def by_topwork(clips, seed):
     """As its train()."""
-    import ears
-    taken = [(rows if name == "word" else ears.every(rows, 3, i), name, len(rows)) for i, (rows, name) in enumerate(clips)]
+    import hearing
+    taken = [(rows if name == "word" else hearing.every(rows, 3, i), name, len(rows)) for i, (rows, name) in enumerate(clips)]
     weights, bias, _ = recipe().head(*recipe().stacked(taken), seed)
     return lambda rows: .5 + .5 * np.tanh(.5 * (rows.reshape(len(rows), -1) @ weights[0] + bias))
 

@@ -1,10 +1,12 @@
 """wakeword.py as its users call it: on a chain of two models in small (sound_models.py) and on one model alone; on recordings
 of speech with openWakeWord's embedding where shared/models has them."""
+import argparse
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -20,6 +22,8 @@ SHARED = pathlib.Path(os.environ.get("TOPWORK_SHARED", ROOT.parent / "shared")) 
 sys.path.insert(0, str(RECIPES))
 import blocks  # noqa: E402
 import ears  # noqa: E402
+import hearing  # noqa: E402
+import threads  # noqa: E402
 
 RATE = ears.RATE
 LOW, OTHER, HIGH = sound_models.FREQUENCIES[[2, 5, 9]]
@@ -142,22 +146,70 @@ def test_the_ring_is_the_whole_stream_in_windows(chain):
 
 
 def test_fewer_runs_give_the_same(chain, tmp_path):
-    """A model that slides runs once over what rows share, one that takes batches on several; the others on row after row."""
-    random, runs = np.random.default_rng(3), []
-    frames = random.normal(size=(20 + 8 * 40, 12, 1)).astype(np.float32)
-    windows = np.stack([frames[start:start + 20] for start in range(0, 8 * 40, 8)])
-    levels = random.normal(size=(40, 640)).astype(np.float32) * np.geomspace(1, 3e4, 40)[:, None].astype(np.float32)
+    """A model that slides runs once over what rows share, one that takes batches on several; the others on row after row. All
+    runs are of one size, as another one is planned anew."""
+    random, runs, n = np.random.default_rng(3), [], 2 * blocks.SIZE - 7
+    frames = random.normal(size=(20 + 8 * n, 12, 1)).astype(np.float32)
+    windows = np.stack([frames[start:start + 20] for start in range(0, 8 * n, 8)])
+    levels = random.normal(size=(n, 640)).astype(np.float32) * np.geomspace(1, 3e4, n)[:, None].astype(np.float32)
     sliding = sound_models.sliding_embedding(tmp_path / "sliding.tflite")
-    for path, rows, hop, n_runs in [(sliding, windows, 8, 2), (chain[3], windows, 8, 40), (chain[1], levels, 0, 40)]:
+    for path, rows, hop, n_runs in [(sliding, windows, 8, 2), (chain[3], windows, 8, n), (chain[1], levels, 0, n)]:
         model = topwork.Model.open(path)
         many = blocks.Blocks(model, rows.shape[1:], hop)
-        count, run = len(runs), topwork.Session.run
-        topwork.Session.run = lambda *given: runs.append(0) or run(*given)
-        found = many(rows)
+        run = topwork.Session.run
+        topwork.Session.run = lambda *given: runs.append(given[1].shape) or run(*given)
+        found = [each(rows) for each in (many, many.clone())]
         topwork.Session.run = run
-        assert len(runs) - count == n_runs, path
+        assert len(runs) == 2 * n_runs and len(set(runs)) == 1, path
+        runs.clear()
         alone = topwork.Session(model, input_shapes=[(1, *rows.shape[1:])])
-        np.testing.assert_allclose(found, [alone.run(row[None])[0].reshape(-1) for row in rows], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found[0], [alone.run(row[None])[0].reshape(-1) for row in rows], rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("kind", ["chain", "sliding", "features"])
+def test_rows_of_any_number_of_threads(folder, chain, tmp_path, monkeypatch, kind, n_threads):
+    """Clips come in their order, with the rows that one ear hears of one clip after another."""
+    path = sound_models.sliding_embedding(tmp_path / "s.tflite") if kind == "sliding" else chain[3]
+    models = topwork.Model.open(path), topwork.Model.open(chain[1])
+    if kind == "features":
+        models = topwork.Model.open(sound_models.tone_bank(tmp_path / "bank.tflite", n=1600)), None
+    ear = ears.Ear(*models, n_frames=4, features=kind == "features", n_threads=1)
+    monkeypatch.setattr(ears.Ear, "threads_that_pay", lambda ear: n_threads)
+    options = argparse.Namespace(positive=folder / "word", negative=folder / "other", shifts=2, ends=3, every=1)
+    found = hearing.heard(options, ear, None)
+    wanted = [(path, "word") for path in sorted((folder / "word").iterdir())]
+    wanted += [(path, "other") for path in sorted((folder / "other").iterdir())]
+    one = ears.Ear(*models, n_frames=4, features=kind == "features")
+    assert len(found) == len(wanted) == 36
+    for (rows, name, n), (path, kind) in zip(found, wanted):
+        samples, heard = np.concatenate([soundfile.read(path, dtype="float32")[0], np.zeros(3 * one.step, np.float32)]), []
+        for shift in range(2 if kind == "word" else 1):
+            one.reset()
+            one.feed(np.zeros(shift * one.step // 2, np.float32))
+            heard.append(one.feed(samples)[-3 if kind == "word" else 0:])
+        np.testing.assert_array_equal(rows, np.concatenate(heard))
+        assert (name, n) == (kind, len(rows))
+
+
+def test_threads_end_with_an_error():
+    """The largest items come first; what one raises is raised, and the others begin nothing more."""
+    begun = []
+
+    def call(item):
+        begun.append(item)
+        if item == 999:
+            raise ValueError("it is 999")
+        time.sleep(.001)
+        return -item
+
+    assert threads.each([call], [1, 3, 2], lambda item: item) == [-1, -3, -2] and begun == [3, 2, 1]
+    assert threads.each([call] * 4, range(100), lambda item: item) == [-item for item in range(100)]
+    begun.clear()
+    with pytest.raises(ValueError, match="it is 999"):
+        threads.each([call] * 2, range(1000), lambda item: item)
+    assert len(begun) < 1000
 
 
 def test_speech_by_openwakewords_embedding(tmp_path):
