@@ -4,7 +4,8 @@
   python times.py wakeword MODELS RECORDINGS --clips CLIPS --peer PYTHON [--rounds N] [--rows FILE]
 
 Whole programs are timed, with their imports: by the clock (worthless on a busy machine), and the seconds that they kept
-processors busy, which other programs disturb little. The round with fewest counts, and the largest peak of the process.
+processors busy, which other programs disturb little. The round with fewest counts, and the largest peak of the process. A round
+before those, which does not count, leaves the compiled modules (.pyc) of both sides in a folder of their own, as installing them does.
 RECORDINGS are spoken digits DIGIT_SPEAKER_NUMBER.wav (Free Spoken Digit Dataset). Run it by a Python with topwork,
 soundfile and soxr. Topwork runs once more without AVX (TOPWORK_ISA=baseline), where the originals do not start.
 
@@ -100,7 +101,7 @@ def peer_wakeword(options, folder):
 
 
 def recipe(options, folder):
-    start = [sys.executable, "-B", str(RECIPES / f"{options.recipe}.py")]
+    start = [sys.executable, str(RECIPES / f"{options.recipe}.py")]
     if options.recipe == "birdnet":
         return [*start, "--data", str(folder / "data"), "--model", str(options.model), "--output", str(folder / "ours.tflite")]
     models = [f"--{name}={options.model / file}.tflite" for name, file in (
@@ -128,9 +129,13 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         {"birdnet": prepare_birdnet, "wakeword": prepare_wakeword}[options.recipe](options, folder)
-        theirs = [options.peer, "-B", __file__, options.recipe, str(options.model), str(options.recordings), "--peer", "",
+        theirs = [options.peer, __file__, options.recipe, str(options.model), str(options.recordings), "--peer", "",
                   "--side", name]
         ours = recipe(options, folder)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        for command in (ours, theirs):
+            measured(command)
         runs = np.array([[measured(ours), measured(ours, "baseline"), measured(theirs)] for _ in range(options.rounds)])
     for side, where in ((0, ""), (1, ", without AVX")):
         for i, what, chosen_of in ((0, "seconds, folder to model", np.min), (2, "processor seconds, folder to model", np.min),
