@@ -69,6 +69,9 @@ class Session:
         # The shapes of the others are known only after a run.
         self._is_fixed = [info.dtype != "string" and info.nbytes > 0 and self._core.has_data(i, False)
                           for i, info in enumerate(self._outputs)]
+        # What runs ask each time, in plain tuples.
+        self._input_shapes, self._output_shapes = ([array_shape(info) for info in infos] for infos in (self._inputs, self._outputs))
+        self._input_dtypes, self._output_dtypes = ([numpy_dtype(info.dtype) for info in infos] for infos in (self._inputs, self._outputs))
 
     def clone(self) -> Session:
         """Another session with the same options and shapes, which shares packed weights; variables begin anew."""
@@ -213,7 +216,7 @@ class Session:
         with self._lock:
             arrays = {index: self._to_input(index, values) for index, values in self._given(inputs, named).items()}
             for index, array in arrays.items():
-                if array.shape != array_shape(self._inputs[index]):
+                if array.shape != self._input_shapes[index]:
                     self._ask_for(index, array.shape)
             self._prepare()
             for index, array in arrays.items():
@@ -240,13 +243,13 @@ class Session:
         return given
 
     def _to_input(self, index: int, values: Any) -> NDArray[Any]:
-        info = self._inputs[index]
-        if info.dtype == "string":
+        dtype = self._input_dtypes[index]
+        if dtype.hasobject:
             return np.asarray(values, dtype=object)
-        return to_tensor(values, numpy_dtype(info.dtype), info.name)
+        return to_tensor(values, dtype, self._inputs[index].name)
 
     def _write(self, index: int, array: NDArray[Any]) -> None:
-        if self._inputs[index].dtype == "string":
+        if self._input_dtypes[index].hasobject:
             self._core.write_strings(index, [value.encode() if isinstance(value, str) else bytes(value)
                                              for value in array.reshape(-1)])
         elif index in self._lent:
@@ -258,10 +261,9 @@ class Session:
         """The array that the next run writes an output of fixed size to."""
         if not self._is_fixed[index]:
             return None
-        info = self._outputs[index]
         array = self._write_to.get(index)
         if array is None:
-            array = np.empty(array_shape(info), numpy_dtype(info.dtype))
+            array = np.empty(self._output_shapes[index], self._output_dtypes[index])
         self._core.bind(index, array.reshape(-1).view(np.uint8), False)
         return array
 

@@ -59,7 +59,7 @@ def read(path: Path, rate: int, *, start: float = 0.0, end: Optional[float] = No
     if not os.path.exists(path):
         raise ValueError(f"{path}: there is no such file")
     channels, stored = _of_plain_wave(path, start, end) or _of_any(path, start, end)
-    samples = channels.mean(axis=1, dtype=np.float32)
+    samples = channels.mean(axis=1, dtype=np.float32) if channels.shape[1] > 1 else channels[:, 0]
     if not np.isfinite(samples).all():
         raise ValueError(f"{path}: holds samples that are no numbers")
     return _resampled(samples, stored, rate)
