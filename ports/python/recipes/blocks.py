@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import topwork
 
 SIZE = 24
-PROBES = 8
+LOUD = (0.0, *np.geomspace(1e-6, 32768, 7))
 Array = NDArray[Any]
 
 
@@ -24,10 +24,10 @@ class Blocks:
 
     def __init__(self, model: topwork.Model, shape: tuple[int, ...], hop: int = 0, n_threads: int = 0) -> None:
         self._model, self._shape, self._hop, self._n_threads = model, shape, hop, n_threads
-        # From silence to what is loud, as one row may change what a model makes of another.
-        whole = _spread((shape[0] + PROBES * hop, *shape[1:]))
-        loud = [1.0] * PROBES if hop else [0.0, *np.geomspace(1e-6, 32768, PROBES - 1)]
-        probe = np.stack([whole[i * hop:][:shape[0]] * np.float32(loud[i]) for i in range(PROBES)])
+        # From silence to what is loud, as one row of a batch may change what a model makes of another.
+        loud = (1.0, 1.0, 1.0) if hop else LOUD
+        whole = _spread((shape[0] + len(loud) * hop, *shape[1:]))
+        probe = np.stack([whole[i * hop:][:shape[0]] * np.float32(loud[i]) for i in range(len(loud))])
         self._begin(probe[:1], 1)
         alone = self(probe)
         try:

@@ -50,7 +50,7 @@ class Ear:
             silence = np.zeros(self._shape, np.float32)
         else:
             with ending.of("--spectrogram"):
-                one, two = (_n_frames(spectrogram, n, shape[2]) for n in (RATE, 2 * RATE))
+                one, two = _n_frames(spectrogram, (RATE, 2 * RATE), shape[2])
                 if two <= one:
                     raise ValueError("the model makes as many frames of two seconds as of one")
                 samples, hop = RATE // (two - one), step or 8
@@ -112,9 +112,10 @@ def _features(embedding: topwork.Model) -> Callable[[Array], Array]:
     return lambda windows: np.concatenate([features(window[None]) for window in windows])  # no copy of all windows
 
 
-def _n_frames(spectrogram: topwork.Model, n_samples: int, bands: int) -> int:
-    session = topwork.Session(spectrogram, input_shapes=[(1, n_samples)], device="cpu")
-    size = session.run(np.zeros((1, n_samples), np.float32))[0].size
-    if size % bands:
-        raise ValueError(f"of {n_samples} samples the model makes {size} numbers: no frames of {bands} bands, as --embedding takes")
-    return size // bands
+def _n_frames(spectrogram: topwork.Model, lengths: tuple[int, ...], bands: int) -> list[int]:
+    """Of as many samples as `lengths` has."""
+    session = topwork.Session(spectrogram, input_shapes=[(1, lengths[0])], device="cpu")
+    sizes = [session.run(np.zeros((1, n), np.float32))[0].size for n in lengths]
+    if any(size % bands for size in sizes):
+        raise ValueError(f"of {lengths} samples the model makes {sizes} numbers: no frames of {bands} bands, as --embedding takes")
+    return [size // bands for size in sizes]

@@ -13,8 +13,11 @@ embedding model of samples does, too, without --spectrogram.
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 from typing import Any, Optional
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's own threads would wait busily for work that it has none of
 
 import numpy as np
 
