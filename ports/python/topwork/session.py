@@ -70,8 +70,10 @@ class Session:
         self._is_fixed = [info.dtype != "string" and info.nbytes > 0 and self._core.has_data(i, False)
                           for i, info in enumerate(self._outputs)]
         # What runs ask each time, in plain tuples.
-        self._input_shapes, self._output_shapes = ([array_shape(info) for info in infos] for infos in (self._inputs, self._outputs))
-        self._input_dtypes, self._output_dtypes = ([numpy_dtype(info.dtype) for info in infos] for infos in (self._inputs, self._outputs))
+        self._input_shapes = [array_shape(info) for info in self._inputs]
+        self._input_dtypes = [numpy_dtype(info.dtype) for info in self._inputs]
+        self._output_shapes = [array_shape(info) for info in self._outputs]
+        self._output_dtypes = [numpy_dtype(info.dtype) for info in self._outputs]
 
     def clone(self) -> Session:
         """Another session with the same options and shapes, which shares packed weights; variables begin anew."""
