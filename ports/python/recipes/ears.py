@@ -5,7 +5,7 @@ import copy
 from typing import Any, Callable, Optional
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 import blocks
@@ -82,7 +82,7 @@ class Ear:
 
     def feed(self, samples: Array) -> Array:
         """[steps, n_frames, size] float32: the rows of the steps that these samples complete; the rest is kept."""
-        heard = np.concatenate([self._pending, samples.astype(np.float32)])
+        heard = np.concatenate([self._pending, samples], dtype=np.float32)
         n = (len(heard) - self._overlap) // self.step
         if n == 0:
             self._pending = heard
@@ -104,7 +104,7 @@ class Ear:
 
 def _runs(values: Array, n: int) -> Array:
     """[len(values) - n + 1, n, ...]: each n values that lie one behind the other, without a copy."""
-    return np.moveaxis(sliding_window_view(values, n, axis=0), -1, 1)
+    return as_strided(values, (len(values) - n + 1, n, *values.shape[1:]), (values.strides[0], *values.strides), writeable=False)
 
 
 def _features(embedding: topwork.Model) -> Callable[[Array], Array]:
