@@ -3,8 +3,10 @@
 //
 // The means of channels that layers with weights read correct their biases (QuantizeSpec::means).
 // The range is the smallest and the largest value seen. With a percentile P below 100, only those
-// values of an example's activation count that lie between its percentiles 100 − P and P. One
-// thread at a time; Cancel() alone may be called from any thread.
+// values of an example's activation count that lie between its percentiles 100 − P and P. Ranges are
+// widened, and means rounded, to eight significant bits: so the same examples give the same model on
+// every processor, though it rounds otherwise. One thread at a time; Cancel() alone may be called
+// from any thread.
 #ifndef TOPWORK_RUNTIME_TRAIN_QUANTIZER_H_
 #define TOPWORK_RUNTIME_TRAIN_QUANTIZER_H_
 
