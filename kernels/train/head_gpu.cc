@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <utility>
 
 namespace topwork {
 namespace {
+
+using H = HeadLaunch;
 
 const char kSteps[] = "head_steps";
 const char kScores[] = "head_scores";
@@ -67,8 +70,10 @@ void SetGroups(size_t items, size_t n_groups, Launch* launch) {
   launch->global[0] = items * n_groups;
 }
 
-void Add(std::initializer_list<LaunchArgument> arguments, Launch* launch) {
-  launch->arguments.insert(launch->arguments.end(), arguments);
+// The members of op that a launch is given, one after the other.
+void Add(const HeadLaunch& op, std::initializer_list<LaunchArgument HeadLaunch::*> members,
+         Launch* launch) {
+  for (LaunchArgument HeadLaunch::*member : members) launch->arguments.push_back(op.*member);
 }
 
 void AddInts(std::initializer_list<int32_t> values, Launch* launch) {
@@ -120,16 +125,18 @@ Launch MakeScores(const HeadLaunch& op, bool late) {
   Launch launch = NewLaunch(op, tiled ? kScores : kSteps,
                             tiled ? KernelName{"head_scores_tiled", "tiled"} : "head_rows");
   if (late) launch.options += " -DTW_LATE";
-  Add({op.features, op.parameters, op.order, op.spans, op.state, op.rates, op.targets,
-       op.class_weights, op.scores},
+  Add(op,
+      {&H::features, &H::parameters, &H::order, &H::spans, &H::state, &H::rates, &H::targets,
+       &H::class_weights, &H::scores},
       &launch);
   if (tiled) {
-    Add({op.parts, op.details}, &launch);
+    Add(op, {&H::parts, &H::details}, &launch);
   } else {
-    Add({op.losses}, &launch);
+    Add(op, {&H::losses}, &launch);
   }
-  Add({op.gradient, op.moment1, op.moment2, op.other_parameters, op.other_moment1, op.other_moment2,
-       op.sums},
+  Add(op,
+      {&H::gradient, &H::moment1, &H::moment2, &H::other_parameters, &H::other_moment1,
+       &H::other_moment2, &H::sums},
       &launch);
   AddInts({op.dim, op.n_outputs, ScorePitch(op)}, &launch);
   if (!tiled) AddInts({ScoreLanes(op, 1), LossLanes(op, 1)}, &launch);
@@ -148,9 +155,10 @@ Launch MakeGradient(const HeadLaunch& op, bool updates_at_once) {
   const bool tiled = Tiled(op);
   Launch launch = NewLaunch(
       op, kGradient, {tiled ? "head_gradient_tiled" : "head_gradient", tiled ? "tiled" : ""});
-  Add({op.features, op.scores, op.order, op.spans, op.state, op.rates, op.losses}, &launch);
-  if (tiled) Add({op.targets, op.class_weights, op.parts, op.details}, &launch);
-  Add({op.gradient, op.parameters, op.moment1, op.moment2, op.sums}, &launch);
+  Add(op, {&H::features, &H::scores, &H::order, &H::spans, &H::state, &H::rates, &H::losses},
+      &launch);
+  if (tiled) Add(op, {&H::targets, &H::class_weights, &H::parts, &H::details}, &launch);
+  Add(op, {&H::gradient, &H::parameters, &H::moment1, &H::moment2, &H::sums}, &launch);
   AddInts({op.dim, op.n_outputs, ScorePitch(op)}, &launch);
   if (tiled) {
     AddInts({int32_t{op.has_class_weights}}, &launch);
@@ -165,12 +173,21 @@ Launch MakeGradient(const HeadLaunch& op, bool updates_at_once) {
 
 Launch MakeTiledLosses(const HeadLaunch& op) {
   Launch launch = NewLaunch(op, kGradient, "head_losses");
-  Add({op.order, op.spans, op.state, op.targets, op.class_weights, op.parts, op.details, op.losses},
+  Add(op,
+      {&H::order, &H::spans, &H::state, &H::targets, &H::class_weights, &H::parts, &H::details,
+       &H::losses},
       &launch);
   AddInts({op.n_outputs, int32_t{op.has_class_weights}}, &launch);
   AddFloats({op.label_smoothing}, &launch);
   SetGroups(kItems, Groups(op.batch, kSlice), &launch);
   return launch;
+}
+
+std::vector<Launch> Both(Launch first, Launch second) {
+  std::vector<Launch> launches;  // a list would copy them
+  launches.push_back(std::move(first));
+  launches.push_back(std::move(second));
+  return launches;
 }
 
 }  // namespace
@@ -227,8 +244,9 @@ int32_t StepsPerLaunch(const HeadLaunch& op) {
 
 Launch MakeHeadSteps(const HeadLaunch& op, int32_t n_steps, bool trains) {
   Launch launch = NewLaunch(op, kSteps, "head_steps");
-  Add({op.features, op.parameters, op.order, op.spans, op.state, op.rates, op.targets,
-       op.class_weights, op.scores, op.losses, op.gradient, op.moment1, op.moment2},
+  Add(op,
+      {&H::features, &H::parameters, &H::order, &H::spans, &H::state, &H::rates, &H::targets,
+       &H::class_weights, &H::scores, &H::losses, &H::gradient, &H::moment1, &H::moment2},
       &launch);
   AddInts({op.dim, op.n_outputs, ScorePitch(op), ScoreLanes(op, op.batch), LossLanes(op, op.batch),
            n_steps, int32_t{trains}, int32_t{op.has_class_weights}, static_cast<int32_t>(op.loss),
@@ -242,14 +260,15 @@ Launch MakeHeadSteps(const HeadLaunch& op, int32_t n_steps, bool trains) {
 }
 
 std::vector<Launch> MakeHeadStep(const HeadLaunch& op, bool updates_at_once) {
-  return {MakeScores(op, !updates_at_once), MakeGradient(op, updates_at_once)};
+  return Both(MakeScores(op, !updates_at_once), MakeGradient(op, updates_at_once));
 }
 
 Launch MakeHeadEnd(const HeadLaunch& op) {
   Launch launch = NewLaunch(op, kUpdate, "head_update");
   const int32_t n = NumParameters(op);
-  Add({op.parameters, op.state, op.rates, op.gradient, op.moment1, op.moment2, op.other_parameters,
-       op.other_moment1, op.other_moment2, op.sums},
+  Add(op,
+      {&H::parameters, &H::state, &H::rates, &H::gradient, &H::moment1, &H::moment2,
+       &H::other_parameters, &H::other_moment1, &H::other_moment2, &H::sums},
       &launch);
   AddInts({n, n - op.n_outputs}, &launch);
   AddLate(op, &launch);
@@ -258,17 +277,17 @@ Launch MakeHeadEnd(const HeadLaunch& op) {
 }
 
 std::vector<Launch> MakeHeadEvaluation(const HeadLaunch& op) {
-  if (Tiled(op)) return {MakeScores(op, false), MakeTiledLosses(op)};
+  if (Tiled(op)) return Both(MakeScores(op, false), MakeTiledLosses(op));
   Launch next = NewLaunch(op, kUpdate, "head_next");
-  Add({op.state}, &next);
-  return {MakeScores(op, false), next};
+  Add(op, {&H::state}, &next);
+  return Both(MakeScores(op, false), std::move(next));
 }
 
 Launch MakeSquare(int32_t n_rows, int32_t pitch, LaunchArgument x, LaunchArgument high,
                   LaunchArgument low) {
   Launch launch;
   launch.program = launch.kernel.name = "square";
-  Add({x, high, low}, &launch);
+  launch.arguments = {x, high, low};
   AddInts({n_rows, pitch}, &launch);
   const size_t size = static_cast<size_t>(pitch);
   const size_t global[3] = {size / 4, size / 2, 1}, local[3] = {8, 8, 1};

@@ -49,27 +49,13 @@ void Widen(const ValueRange& with, ValueRange* range) {
                : with;
 }
 
-// Eight significant bits of x, rounded by `round`.
-template <typename Round>
-float Rounded(float x, Round round) {
+// x in units of its eighth significant bit, rounded by `round`. What is observed is kept so far, as it is
+// the same on every processor: the sums of another instruction set round otherwise, and of 1e-7 in a
+// scale a deep network of integers makes some per cent.
+float Rounded(float x, float (*round)(float)) {
   int exponent = 0;
   const float mantissa = std::frexp(x, &exponent);
   return std::ldexp(round(std::ldexp(mantissa, 8)), exponent - 8);
-}
-
-// What was observed, as far as it is the same on every processor: the sums of another instruction set
-// round otherwise, and of 1e-7 in a scale a deep network of integers makes some per cent. Ranges
-// become wider, by less than a step of 1/256.
-QuantizeSpec Portable(QuantizeSpec spec) {
-  for (ValueRange& range : spec.ranges) {
-    if (!range.known()) continue;
-    range.min = Rounded(range.min, [](float x) { return std::floor(x); });
-    range.max = Rounded(range.max, [](float x) { return std::ceil(x); });
-  }
-  for (std::vector<float>& means : spec.means) {
-    for (float& mean : means) mean = Rounded(mean, [](float x) { return std::round(x); });
-  }
-  return spec;
 }
 
 }  // namespace
@@ -164,7 +150,9 @@ Status Quantizer::Observe() {
     if (!RangeOf(view, &range)) {
       return NumericError("'{}' holds NaN or infinity for example {}", name, n_examples_);
     }
-    if (range.known()) seen.emplace_back(v, range);
+    if (!range.known()) return Status::Ok();
+    // Wider by less than a step of 1/256.
+    seen.emplace_back(v, ValueRange{Rounded(range.min, floorf), Rounded(range.max, ceilf)});
     return Status::Ok();
   };
   const std::vector<int>& inputs = model_->main().inputs;
@@ -216,7 +204,10 @@ Result<std::vector<uint8_t>> Quantizer::Export() {
     return FailedPrecondition(
         "the target int8 needs the ranges of the activations: add examples before");
   }
-  return QuantizeModel(*model_, Portable(spec_), &report_);
+  for (std::vector<float>& means : spec_.means) {
+    for (float& mean : means) mean = Rounded(mean, roundf);
+  }
+  return QuantizeModel(*model_, spec_, &report_);
 }
 
 Status Quantizer::ExportFile(const std::string& path) {

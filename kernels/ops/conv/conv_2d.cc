@@ -65,20 +65,22 @@ const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& sha
              : FloatsOf(context.cpu(), depth, run);
 }
 
-bool IsZero(float x) { return x == 0.0f; }
-bool IsZero(uint16_t half) { return (half & 0x7fffu) == 0; }
-
-// Depths [*first, *end) hold all that are not zero in all of n filters.
-template <typename T>
-void FindDepths(const T* weights, int64_t n, int64_t depth, int64_t* first, int64_t* end) {
+// Depths [*first, *end) hold all that are not zero in all of n filters, of float16 or float32.
+void FindDepths(const void* weights, bool half, int64_t n, int64_t depth, int64_t* first,
+                int64_t* end) {
+  const uint16_t* halves = static_cast<const uint16_t*>(weights);
+  const float* floats = static_cast<const float*>(weights);
+  const auto is_zero = [&](int64_t i) {
+    return half ? (halves[i] & 0x7fffu) == 0 : floats[i] == 0.0f;
+  };
   *first = depth;
   *end = 0;
-  for (; n > 0 && *first + depth - *end > 0; --n, weights += depth) {
+  for (int64_t row = 0; row<n * depth&& * first + depth - *end> 0; row += depth) {
     int64_t k = 0;
-    while (k < *first && IsZero(weights[k])) ++k;
+    while (k < *first && is_zero(row + k)) ++k;
     *first = k;
     k = depth;
-    while (k > *end && IsZero(weights[k - 1])) --k;
+    while (k > *end && is_zero(row + k - 1)) --k;
     *end = k;
   }
 }
@@ -94,11 +96,9 @@ void LeaveZerosOut(const PrepareContext& context, ConvState* state) {
   if (kShortLoops || weights == nullptr) return;
   if (state->weights.one_row || state->weights.kernels->half != nullptr) return;
   int64_t first = 0, end = 0;
-  if (const uint16_t* halves = context.HalfConstant(1)) {
-    FindDepths(halves, state->out_c, depth, &first, &end);
-  } else {
-    FindDepths(weights, state->out_c, depth, &first, &end);
-  }
+  const uint16_t* halves = context.HalfConstant(1);
+  FindDepths(halves != nullptr ? static_cast<const void*>(halves) : weights, halves != nullptr,
+             state->out_c, depth, &first, &end);
   if (first >= end) return;  // all of them are zero
   const int64_t together = state->weights.kernels->depths;
   state->first_k = first / together * together;

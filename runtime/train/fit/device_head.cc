@@ -154,29 +154,40 @@ Status DeviceHead::AddBuffers(const TrainerOptions& options, const FeatureCache&
   const size_t feature_bytes = static_cast<size_t>(n_rows * op.dim) * StorageBytes(op.storage);
   TW_ASSIGN_OR_RETURN(const int32_t features, workspace_->AddBuffer(feature_bytes, "features"));
   op.features = LaunchArgument::Buffer(features);
-  const int64_t n_targets = cache.size() * (cache.uses_labels() ? 1 : n_outputs);
-  TW_ASSIGN_OR_RETURN(op.targets, NewBuffer(n_targets, "targets"));
-  TW_ASSIGN_OR_RETURN(op.class_weights, NewBuffer(n_outputs, "class weights"));
-  TW_ASSIGN_OR_RETURN(op.parameters, NewBuffer(n, "parameters"));
-  TW_ASSIGN_OR_RETURN(op.gradient, NewBuffer(n, "gradient"));
-  TW_ASSIGN_OR_RETURN(op.moment1, NewBuffer(has_moment1_ ? n : 1, "moments"));
-  TW_ASSIGN_OR_RETURN(op.moment2, NewBuffer(has_moment2_ ? n : 1, "moments"));
-  op.other_parameters = op.parameters, op.other_moment1 = op.moment1, op.other_moment2 = op.moment2;
-  TW_ASSIGN_OR_RETURN(op.scores, NewBuffer(batch * ScorePitch(op), "scores"));
-  TW_ASSIGN_OR_RETURN(op.parts, NewBuffer(HeadParts(op), "scores"));
-  TW_ASSIGN_OR_RETURN(op.details, NewBuffer(HeadDetails(op), "scores"));
-  TW_ASSIGN_OR_RETURN(op.order, NewBuffer(2 * n_positions_, "order"));
-  TW_ASSIGN_OR_RETURN(op.spans, NewBuffer(2 * n_steps, "steps"));
-  TW_ASSIGN_OR_RETURN(op.rates, NewBuffer(kNumHeadRates * n_steps, "steps"));
-  TW_ASSIGN_OR_RETURN(op.state, NewBuffer(kNumHeadStates, "state"));
-  TW_ASSIGN_OR_RETURN(op.losses, NewBuffer(2 * n_positions_, "losses"));
-  TW_ASSIGN_OR_RETURN(op.sums, NewBuffer(HeadSums(op), "sums"));
+  using H = HeadLaunch;
+  const struct {
+    LaunchArgument H::*argument;
+    int64_t n;
+    const char* what;
+  } buffers[] = {{&H::targets, cache.size() * (cache.uses_labels() ? 1 : n_outputs), "targets"},
+                 {&H::class_weights, n_outputs, "class weights"},
+                 {&H::parameters, n, "parameters"},
+                 {&H::gradient, n, "gradient"},
+                 {&H::moment1, has_moment1_ ? n : 1, "moments"},
+                 {&H::moment2, has_moment2_ ? n : 1, "moments"},
+                 {&H::scores, batch * ScorePitch(op), "scores"},
+                 {&H::parts, HeadParts(op), "scores"},
+                 {&H::details, HeadDetails(op), "scores"},
+                 {&H::order, 2 * n_positions_, "order"},
+                 {&H::spans, 2 * n_steps, "steps"},
+                 {&H::rates, kNumHeadRates * n_steps, "steps"},
+                 {&H::state, kNumHeadStates, "state"},
+                 {&H::losses, 2 * n_positions_, "losses"},
+                 {&H::sums, HeadSums(op), "sums"}};
+  for (const auto& buffer : buffers) {
+    TW_ASSIGN_OR_RETURN(op.*buffer.argument, NewBuffer(buffer.n, buffer.what));
+  }
+  op.other_parameters = op.parameters;
+  op.other_moment1 = op.moment1;
+  op.other_moment2 = op.moment2;
   return Status::Ok();
 }
 
-Result<int> DeviceHead::RecordLaunches(Span<const Launch> launches) {
+Status DeviceHead::RecordLaunches(Span<const Launch> launches, std::vector<int>* recordings) {
   recorded_launches_.push_back(static_cast<int64_t>(launches.size()));
-  return workspace_->Record(launches);
+  TW_ASSIGN_OR_RETURN(const int recording, workspace_->Record(launches));
+  recordings->push_back(recording);
+  return Status::Ok();
 }
 
 Status DeviceHead::Record(Groups groups) {
@@ -185,31 +196,27 @@ Status DeviceHead::Record(Groups groups) {
   const int32_t most = groups == Groups::kBest ? StepsPerLaunch(launch_) : 0;
   for (int32_t n = 1; n <= most; n *= 2) {
     const Launch steps = MakeHeadSteps(launch_, n, true), losses = MakeHeadSteps(plain, n, false);
-    TW_ASSIGN_OR_RETURN(const int recorded_steps, RecordLaunches({&steps, 1}));
-    TW_ASSIGN_OR_RETURN(const int recorded_losses, RecordLaunches({&losses, 1}));
-    steps_.push_back(recorded_steps);
-    evaluations_.push_back(recorded_losses);
+    TW_RETURN_IF_ERROR(RecordLaunches({&steps, 1}, &steps_));
+    TW_RETURN_IF_ERROR(RecordLaunches({&losses, 1}, &evaluations_));
   }
   one_group_ = most > 0;
   if (one_group_) return Status::Ok();
-  TW_ASSIGN_OR_RETURN(const int step, RecordLaunches(MakeHeadStep(launch_, true)));
-  TW_ASSIGN_OR_RETURN(const int evaluation, RecordLaunches(MakeHeadEvaluation(plain)));
-  steps_ = {step};
-  evaluations_ = {evaluation};
-  return Status::Ok();
+  TW_RETURN_IF_ERROR(RecordLaunches(MakeHeadStep(launch_, true), &steps_));
+  return RecordLaunches(MakeHeadEvaluation(plain), &evaluations_);
 }
 
 Status DeviceHead::RecordLateSteps() {
+  late_steps_.clear();
   HeadLaunch op = launch_;
   const int64_t n = (static_cast<int64_t>(op.dim) + 1) * op.n_outputs;
-  TW_ASSIGN_OR_RETURN(op.other_parameters, NewBuffer(n, "parameters"));
-  TW_ASSIGN_OR_RETURN(op.other_moment1, NewBuffer(has_moment1_ ? n : 1, "moments"));
-  TW_ASSIGN_OR_RETURN(op.other_moment2, NewBuffer(has_moment2_ ? n : 1, "moments"));
-  TW_ASSIGN_OR_RETURN(const int step, RecordLaunches(MakeHeadStep(op, false)));
+  LaunchArgument* const others[] = {&op.other_parameters, &op.other_moment1, &op.other_moment2};
+  const bool needed[] = {true, has_moment1_, has_moment2_};
+  for (int i = 0; i < 3; ++i) {
+    TW_ASSIGN_OR_RETURN(*others[i], NewBuffer(needed[i] ? n : 1, "late updates"));
+  }
+  TW_RETURN_IF_ERROR(RecordLaunches(MakeHeadStep(op, false), &late_steps_));
   const Launch end = MakeHeadEnd(op);
-  TW_ASSIGN_OR_RETURN(late_end_, RecordLaunches({&end, 1}));
-  late_steps_ = {step};
-  return Status::Ok();
+  return RecordLaunches({&end, 1}, &late_end_);
 }
 
 Status DeviceHead::Submit(int recording) {
@@ -327,7 +334,7 @@ Status DeviceHead::Begin(const DeviceSteps& steps, Span<const float> class_weigh
     bounds_.scale = Largest(&steps.rates[k], 1, bounds_.scale);
   }
   is_late_ = !one_group_ && !MayUpdateAtOnce(launch_, bounds_);
-  if (is_late_ && late_steps_.empty()) TW_RETURN_IF_ERROR(RecordLateSteps());
+  if (is_late_ && late_end_.empty()) TW_RETURN_IF_ERROR(RecordLateSteps());
   spans_ = steps.spans;
   n_begun_ = 0;
   return Status::Ok();
@@ -342,7 +349,7 @@ Status DeviceHead::Run(int64_t n_steps) {
 }
 
 Status DeviceHead::End(const HeadValues& values, Outcome* out) {
-  if (is_late_) TW_RETURN_IF_ERROR(Submit(late_end_));
+  if (is_late_) TW_RETURN_IF_ERROR(Submit(late_end_[0]));
   int32_t state[kNumHeadStates] = {};
   TW_RETURN_IF_ERROR(Down(launch_.state, state, sizeof(state), &traffic_.tables));
   out->n_steps = state[kHeadStep];

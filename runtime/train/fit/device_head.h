@@ -97,7 +97,7 @@ class DeviceHead {
   Status UploadTargets(const FeatureCache& cache);
   Status Record(Groups groups);
   Status RecordLateSteps();
-  Result<int> RecordLaunches(Span<const Launch> launches);
+  Status RecordLaunches(Span<const Launch> launches, std::vector<int>* recordings);
   Status Submit(int recording);
   // Recording i of `doublings` takes 2^i steps.
   Status SubmitSteps(const std::vector<int>& doublings, int64_t n_steps);
@@ -113,8 +113,7 @@ class DeviceHead {
   // Recordings, of which entry i takes 2^i steps: several by one group, one by many. Many groups
   // update at once where no gradient can be too large, else late; late_end_ then makes the last
   // update. late_steps_ are recorded when a run first needs them.
-  std::vector<int> steps_, late_steps_, evaluations_;
-  int late_end_ = -1;
+  std::vector<int> steps_, late_steps_, late_end_, evaluations_;
   std::vector<int64_t> recorded_launches_;  // of each recording
   bool is_late_ = false;                    // in this run
   bool one_group_ = false;
