@@ -55,7 +55,7 @@ TW_KERNEL_FOR(head_scores, tiled)(
     __global const tw_store_t* features, __global float* parameters, __global const int* order,
     __global const int* spans, __global int* state, __global const float* rates,
     __global const int* targets, __global const float* class_weights, __global float* scores,
-    __global float* parts, __global float* details, __global const float* gradient,
+    __global int* parts, __global float* details, __global const float* gradient,
     __global float* moment1, __global float* moment2, __global float* other_parameters,
     __global float* other_moment1, __global float* other_moment2, __global const float* sums,
     int dim, int n_outputs, int pitch, int has_class_weights, int kind, float smoothing,
@@ -97,7 +97,7 @@ TW_KERNEL_FOR(head_scores, tiled)(
   const int r = item >> 1, begin = TW_TILE / 2 * (item & 1), n_tiles = get_num_groups(0);
   const int end = b0 + r < count ? min(begin + TW_TILE / 2, n_outputs - c0) : 0;
   const bool leaves = begin == 0 && end > 0;
-  __global float* part = parts + 2 * (get_group_id(0) * (size_t)count + b0 + r);
+  __global int* part = parts + 2 * (get_group_id(0) * (size_t)count + b0 + r);
 #ifdef TW_LABELS
   __global float* detail = details + (size_t)(b0 + r) * TW_DETAILS * (n_tiles + 1);
   const int label = end > begin ? targets[order[2 * (first + b0 + r) + 1]] - c0 : -1;
@@ -113,8 +113,8 @@ TW_KERNEL_FOR(head_scores, tiled)(
   room[item] = head_part(slices, r, begin, end, c0, n, class_weights, has_class_weights);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (leaves) {
-    part[0] = (float)n;
-    part[1] = room[item].x + room[item + 1].x;
+    part[0] = n;
+    part[1] = as_int(room[item].x + room[item + 1].x);
     detail += TW_DETAILS * get_group_id(0);
     detail[0] = most;
     detail[1] = room[item].y + room[item + 1].y;
@@ -128,8 +128,8 @@ TW_KERNEL_FOR(head_scores, tiled)(
                            rates[TW_NUM_HEAD_RATES * step + TW_RATE_SCALE]);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (leaves) {
-    part[0] = room[item].x + room[item + 1].x;
-    part[1] = room[item].y + room[item + 1].y;
+    part[0] = as_int(room[item].x + room[item + 1].x);
+    part[1] = as_int(room[item].y + room[item + 1].y);
   }
 #endif
   for (int k = 0; k < 16; ++k) {

@@ -14,8 +14,8 @@ constexpr int64_t kEnoughTasks = 16;
 constexpr int64_t kLeftShare = 4;  // rows left over join a block of so many times as many
 constexpr double kShares = 8.0, kMostShares = 16.0;
 constexpr int64_t kMinColumnsWhenMade = 128;
-constexpr int64_t kLeastDepth =
-    36;  // from which on sums of fours (kernels/cpu/gemm_fours.h) are faster
+// From which on sums of fours (kernels/cpu/gemm_fours.h) are faster.
+constexpr int64_t kLeastDepth = 36;
 constexpr int64_t kEnoughPanels = 8, kMostOnce = 128;
 constexpr double kBlocksOnce = 4.0;
 
