@@ -34,11 +34,12 @@ inline void head_tell(bool tells, int direct, int halt, int step, __global int* 
   if (direct == 0 || halt == TW_HALT_NONE) state[TW_HEAD_STEP] = step + 1;
 }
 
-// The group's part of the gradient's squares.
-inline void head_leave_squares(float4 squares, __global float* sums, __local float4* room) {
+// The group's part of the gradient's squares, where they are wanted.
+inline void head_leave_squares(bool wanted, float4 squares, __global float* sums,
+                               __local float4* room) {
   squares = head_sum(squares, TW_ITEMS, room);
   const int group = get_group_id(1) * get_num_groups(0) + get_group_id(0);
-  if (get_local_id(0) == 0) vstore2(squares.xy, group, sums);
+  if (wanted && get_local_id(0) == 0) vstore2(squares.xy, group, sums);
 }
 
 // An item per tile of 4 x 4. Groups of 64. Global size: (dim + 1) / 4 rounded up, pitch / 4.
@@ -59,15 +60,15 @@ TW_KERNEL(head_gradient)(__global const tw_store_t* features, __global const flo
   }
   const int halt = head_max(worst, TW_ITEMS, room) > 0.0f ? TW_HALT_LOSS : TW_HALT_NONE;
   head_tell(get_group_id(0) + get_group_id(1) == 0, direct, halt, step, state);
-  if (direct != 0 && halt != TW_HALT_NONE) return;
+  const bool takes = direct == 0 || halt == TW_HALT_NONE;
   __local float* own = tiles + item;
   head_tile(c, d, first, d > dim ? 0 : count, features, scores, pitch, order, dim, own);
   float4 squares = (float4)(0.0f);
-  for (int k = 0; k < 16; ++k) {
+  for (int k = 0; takes && k < 16; ++k) {
     TW_TAKE(own[k * TW_ITEMS], c + (k >> 2), d + (k & 3));
     squares += head_inside_square(own[k * TW_ITEMS], c + (k >> 2), d + (k & 3), dim, n_outputs);
   }
-  if (direct == 0) head_leave_squares(squares, sums, room);
+  head_leave_squares(direct == 0, squares, sums, room);
 }
 
 #ifdef TW_LABELS
@@ -220,13 +221,13 @@ TW_KERNEL_FOR(head_gradient, tiled)(
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   head_tell(c0 + d0 == 0, direct, halts, step, state);
-  if (direct != 0 && halts != TW_HALT_NONE) return;
+  const bool takes = direct == 0 || halts == TW_HALT_NONE;
   TW_KEEP_SUMS()
   float4 squares = (float4)(0.0f);
-  for (int k = 0; k < 16; ++k) {
+  for (int k = 0; takes && k < 16; ++k) {
     const int c = c0 + ly + 8 * (k >> 2), d = d0 + lx + 8 * (k & 3);
     TW_TAKE(own[k * TW_ITEMS], c, d);
     if (direct == 0) squares += head_inside_square(own[k * TW_ITEMS], c, d, dim, n_outputs);
   }
-  if (direct == 0) head_leave_squares(squares, sums, room);
+  head_leave_squares(direct == 0, squares, sums, room);
 }
