@@ -67,7 +67,8 @@ TW_KERNEL_FOR(head_scores, tiled)(
   const int item = get_local_id(0), lx = item & 7, ly = item >> 3;
   const int c0 = get_group_id(0) * TW_TILE, b0 = get_group_id(1) * TW_TILE;
   const int step = state[TW_HEAD_STEP];
-  const int first = TW_HALTED ? 0 : spans[2 * step], count = TW_HALTED ? 0 : spans[2 * step + 1];
+  const int first = spans[2 * step], count = spans[2 * step + 1];
+  if (TW_HALTED) return;
   TW_LATE_BEGIN(b0 == 0)
   if (item < TW_TILE) {
     const int c = c0 + item;
@@ -125,7 +126,7 @@ TW_KERNEL_FOR(head_scores, tiled)(
   if (begin < end) t += (size_t)order[2 * (first + b0 + r) + 1] * n_outputs;
   room[item] = head_slopes(slices, r, begin, end, t, c0, class_weights, has_class_weights, kind,
                            smoothing, huber_delta, 1.0f / (float)n_outputs,
-                           rates[TW_NUM_HEAD_RATES * (count > 0 ? step : 0) + TW_RATE_SCALE]);
+                           rates[TW_NUM_HEAD_RATES * step + TW_RATE_SCALE]);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (leaves) {
     part[0] = as_int(room[item].x + room[item + 1].x);
@@ -136,5 +137,5 @@ TW_KERNEL_FOR(head_scores, tiled)(
     const int b = b0 + ly + 8 * (k >> 2), c = c0 + lx + 8 * (k & 3);
     if (b < count && c < n_outputs) scores[(size_t)b * pitch + c] = own[k * TW_ITEMS];
   }
-  if (b0 + c0 + item == 0 && count > 0) state[TW_HEAD_NEXT_STEP] = step + 1;
+  if (b0 + c0 + item == 0) state[TW_HEAD_NEXT_STEP] = step + 1;
 }

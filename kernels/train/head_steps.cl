@@ -146,17 +146,18 @@ TW_KERNEL(head_rows)(
     float huber_delta, int n_sums, TW_OPTIMIZER_PARAMS, float clip_norm) {
   __local float4 room[TW_MOST_ITEMS];
   const int b = get_group_id(0), step = state[TW_HEAD_STEP];
-  const int first = TW_HALTED ? 0 : spans[2 * step], count = TW_HALTED ? 0 : spans[2 * step + 1];
+  const int first = spans[2 * step], count = spans[2 * step + 1];
+  if (TW_HALTED) return;
   TW_LATE_BEGIN(b == 0)
   head_score_rows(b, b < count ? 1 : 0, first, features, from, order, scores, pitch, dim, n_outputs,
                   score_lanes, room TW_LATE_ARGUMENTS);
   barrier(CLK_GLOBAL_MEM_FENCE);
   // The first team is enough for the loss of a row. A loss that is not finite is left to who reads it.
   head_row_loss(get_local_id(0) < loss_lanes ? b : count, first, count,
-                rates[TW_NUM_HEAD_RATES * (count > 0 ? step : 0) + TW_RATE_SCALE], scores, pitch,
+                rates[TW_NUM_HEAD_RATES * step + TW_RATE_SCALE], scores, pitch,
                 order, targets, class_weights, losses, n_outputs, has_class_weights, kind, smoothing, huber_delta,
                 loss_lanes, room);
-  if (b == 0 && get_local_id(0) == 0 && count > 0) state[TW_HEAD_NEXT_STEP] = step + 1;
+  if (b == 0 && get_local_id(0) == 0) state[TW_HEAD_NEXT_STEP] = step + 1;
 }
 
 #ifndef TW_LATE

@@ -10,10 +10,9 @@ TW_KERNEL(head_update)(__global float* parameters, __global const int* state,
                        __global const float* other_parameters, __global const float* other_moment1,
                        __global const float* other_moment2, __global const float* sums, int n,
                        int n_weights, int n_sums, TW_OPTIMIZER_PARAMS, float clip_norm) {
-  __local float4 room[TW_ITEMS];
   const int i = get_global_id(0), step = state[TW_HEAD_STEP] - 1;
-  const float factor = head_factor(sums, step < 0 ? 0 : n_sums, clip_norm, room);
   if (step < 0 || i >= n) return;
+  const float factor = head_factor(sums, n_sums, clip_norm);
   const bool second = (step & 1) != 0;
   __global const float* from = second ? other_parameters : parameters;
   __global const float* from_moment1 = second ? other_moment1 : moment1;
