@@ -10,9 +10,11 @@ TW_KERNEL(head_update)(__global float* parameters, __global const int* state,
                        __global const float* other_parameters, __global const float* other_moment1,
                        __global const float* other_moment2, __global const float* sums, int n,
                        int n_weights, int n_sums, TW_OPTIMIZER_PARAMS, float clip_norm) {
+  __local float factor;  // made once, in the order in which scores make theirs
   const int i = get_global_id(0), step = state[TW_HEAD_STEP] - 1;
+  if (get_local_id(0) == 0) factor = step < 0 ? 1.0f : head_factor(sums, n_sums, clip_norm);
+  barrier(CLK_LOCAL_MEM_FENCE);
   if (step < 0 || i >= n) return;
-  const float factor = head_factor(sums, n_sums, clip_norm);
   const bool second = (step & 1) != 0;
   __global const float* from = second ? other_parameters : parameters;
   __global const float* from_moment1 = second ? other_moment1 : moment1;
@@ -22,8 +24,8 @@ TW_KERNEL(head_update)(__global float* parameters, __global const int* state,
                 parameters, moment1, moment2, rates + TW_NUM_HEAD_RATES * step, TW_OPTIMIZER);
   } else if (second) {
     parameters[i] = from[i];
-    if (TW_HAS_MOMENT1) moment1[i] = from_moment1[i];
-    if (TW_HAS_MOMENT2) moment2[i] = from_moment2[i];
+    if (adam != 0 || beta1 != 0.0f) moment1[i] = from_moment1[i];
+    if (adam != 0) moment2[i] = from_moment2[i];
   }
 }
 

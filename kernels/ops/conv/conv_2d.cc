@@ -65,26 +65,6 @@ const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& sha
              : FloatsOf(context.cpu(), depth, run);
 }
 
-// Depths [*first, *end) hold all that are not zero in all of n filters, of float16 or float32.
-void FindDepths(const void* weights, bool half, int64_t n, int64_t depth, int64_t* first,
-                int64_t* end) {
-  const uint16_t* halves = static_cast<const uint16_t*>(weights);
-  const float* floats = static_cast<const float*>(weights);
-  const auto is_zero = [&](int64_t i) {
-    return half ? (halves[i] & 0x7fffu) == 0 : floats[i] == 0.0f;
-  };
-  *first = depth;
-  *end = 0;
-  for (int64_t row = 0; row<n * depth&& * first + depth - *end> 0; row += depth) {
-    int64_t k = 0;
-    while (k < *first && is_zero(row + k)) ++k;
-    *first = k;
-    k = depth;
-    while (k > *end && is_zero(row + k - 1)) --k;
-    *end = k;
-  }
-}
-
 // Sets first_k and run_k: depths are left out at both ends that are zero in all filters, which are
 // known. Filters of float16 leave out what those of float32 would, for 32-bit ARM rounds the products
 // of four depths otherwise than those of the last ones.
@@ -92,13 +72,20 @@ void LeaveZerosOut(const PrepareContext& context, ConvState* state) {
   const int64_t depth = state->weights.layout.k;
   state->first_k = 0;
   state->run_k = depth;
-  const float* weights = context.input(1)->as<const float>();
-  if (kShortLoops || weights == nullptr) return;
+  GemmWeights filters;
+  filters.data = context.input(1)->as<const float>();
+  filters.half = context.HalfConstant(1);
+  if (kShortLoops || filters.data == nullptr) return;
   if (state->weights.one_row || state->weights.kernels->half != nullptr) return;
-  int64_t first = 0, end = 0;
-  const uint16_t* halves = context.HalfConstant(1);
-  FindDepths(halves != nullptr ? static_cast<const void*>(halves) : weights, halves != nullptr,
-             state->out_c, depth, &first, &end);
+  int64_t first = depth, end = 0;
+  for (int64_t n = 0, at = 0; n < state->out_c && first + depth - end > 0; ++n, at += depth) {
+    int64_t k = 0;
+    while (k < first && IsZero(filters, at + k)) ++k;
+    first = k;
+    k = depth;
+    while (k > end && IsZero(filters, at + k - 1)) --k;
+    end = k;
+  }
   if (first >= end) return;  // all of them are zero
   const int64_t together = state->weights.kernels->depths;
   state->first_k = first / together * together;

@@ -54,6 +54,11 @@ struct PackedWeights {
 // The float32 products of the context's instruction set, or where the operator may use them, those
 // of 16-bit numbers.
 const GemmKernels& ProductsOf(const PrepareContext& context);
+// Whether the number at this place of the data, or of the halves in its place, is zero.
+inline bool IsZero(const GemmWeights& w, int64_t at) {
+  return w.half != nullptr ? (w.half[at] & 0x7fffu) == 0 : w.data[at] == 0.0f;
+}
+
 // The float32 products for `depth` depths in all, in runs that are multiples of `run` long, 0: in a single run.
 const GemmKernels& FloatsOf(const CpuKernels& cpu, int64_t depth, int64_t run = 0);
 

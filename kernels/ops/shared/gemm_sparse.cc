@@ -20,9 +20,7 @@ int64_t NPanels(int64_t n) { return (n + kColumns - 1) / kColumns; }
 bool IsEntry(const GemmWeights& w, int64_t panel, int64_t k) {
   const int64_t first = panel * kColumns, end = std::min(w.n, first + kColumns);
   for (int64_t n = first; n < end; ++n) {
-    const int64_t at = n * w.stride_n + k * w.stride_k[2];
-    const bool is_zero = w.half != nullptr ? (w.half[at] & 0x7fffu) == 0 : w.data[at] == 0.0f;
-    if (!is_zero) return true;
+    if (!IsZero(w, n * w.stride_n + k * w.stride_k[2])) return true;
   }
   return false;
 }

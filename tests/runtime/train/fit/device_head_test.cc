@@ -348,6 +348,47 @@ TEST_CASE("device head: 100 steps of many outputs equal the CPU's", "[opencl]") 
   }
 }
 
+// Steps [begin, end) of a run, as a run of their own.
+DeviceSteps Part(const DeviceSteps& steps, size_t begin, size_t end) {
+  DeviceSteps part;
+  for (size_t k = begin; k < end; ++k) {
+    const size_t first = static_cast<size_t>(steps.spans[2 * k]);
+    const size_t last = first + static_cast<size_t>(steps.spans[2 * k + 1]);
+    part.spans.push_back(static_cast<int32_t>(part.n_positions()));
+    part.spans.push_back(steps.spans[2 * k + 1]);
+    part.order.insert(part.order.end(), steps.order.begin() + static_cast<ptrdiff_t>(2 * first),
+                      steps.order.begin() + static_cast<ptrdiff_t>(2 * last));
+    const auto rates = steps.rates.begin() + static_cast<ptrdiff_t>(k * kNumHeadRates);
+    part.rates.insert(part.rates.end(), rates, rates + kNumHeadRates);
+    part.weights.push_back(steps.weights[k]);
+  }
+  return part;
+}
+
+// The last update of a run, and the one that the next step's scores would make, are the same.
+TEST_CASE("device head: clipped steps in two runs give the bits of one", "[opencl]") {
+  TW_NEED_DEVICE(device);
+  (void)device;
+  TrainerOptions options = Options(Loss::kSoftmaxCrossEntropy, Optimizer::kAdam);
+  options.clip_norm = 0.01f;
+  for (const Shape& shape : {Shape{70, 100, 60, 40, 5}, Shape{700, 5, 60, 9, 5}}) {
+    const Run run(shape, options);
+    const auto taken = [&](const std::vector<size_t>& cuts) {
+      Side side(run);
+      const auto head = NewDevice(run, Groups::kMany);
+      for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+        const DeviceSteps part = Part(run.steps, cuts[i], cuts[i + 1]);
+        DeviceHead::Outcome outcome;
+        REQUIRE(head->Begin(part, {}, side.values()).ok());
+        REQUIRE(head->Run(part.n_steps()).ok());
+        REQUIRE(head->End(side.values(), &outcome).ToString() == "OK");
+      }
+      return std::vector<float>(side.head->parameters().begin(), side.head->parameters().end());
+    };
+    CHECK(taken({0, 2, 3, 5}) == taken({0, 5}));
+  }
+}
+
 // Scores that are equal, as an untrained head's are, and labels whose tile is not the best one's.
 TEST_CASE("device head: hits in tiles, of equal scores and others", "[opencl]") {
   TW_NEED_DEVICE(device);
