@@ -270,6 +270,7 @@ if(TOPWORK_OPENCL)
     runtime/backend/opencl/fold_test.cc
     runtime/backend/opencl/fully_connected_test.cc
     runtime/backend/opencl/gpu_programs_test.cc
+    runtime/backend/opencl/host_region_test.cc
     runtime/backend/opencl/import_memory_test.cc
     runtime/backend/opencl/integer_test.cc
     runtime/backend/opencl/kernels_test.cc
