@@ -9,6 +9,11 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
+// (gcc 12 does not see that of several ends the one is used that was prepared.)
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 constexpr int kTile = 4;  // pixels that a strip computes at a time
 
 // Vectors of channels of a strip. (32 registers hold the sums of two.)
@@ -104,6 +109,39 @@ __attribute__((noinline)) void FinishPixels(const IntegerDepthwiseRows& r, const
   Finish(r, acc, element, first);
 }
 
+#if !defined(__OPTIMIZE_SIZE__)
+// The same of a strip: what its channels need stays in registers.
+struct FloatEnd {
+  Vec scale[kStripVectors], bias[kStripVectors], lo, hi, least, most;
+
+  __attribute__((always_inline)) void Begin(const IntegerDepthwiseRows& r, int64_t c) {
+    lo = Vec{} + r.lo;
+    hi = Vec{} + r.hi;
+    least = most = Vec{};
+#pragma GCC unroll 2
+    for (int v = 0; v < kStripVectors; ++v) {
+      scale[v] = Load(r.scale + c + v * kLanes) * r.in_scale;
+      bias[v] = r.float_bias != nullptr ? Load(r.float_bias + c + v * kLanes) : Vec{};
+    }
+  }
+
+  template <int kN>
+  __attribute__((always_inline)) void Finish(const IVec (&acc)[kN][kStripVectors], float* out,
+                                             int64_t channels) {
+#pragma GCC unroll 4
+    for (int t = 0; t < kN; ++t, out += channels) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kStripVectors; ++v) {
+        const Vec f = Clamp(ToFloat(acc[t][v]) * scale[v] + bias[v], lo, hi);
+        least = Lesser(f, least);
+        most = Greater(f, most);
+        Store(out + v * kLanes, f);
+      }
+    }
+  }
+};
+#endif
+
 // The end of a strip: the channels from c on.
 struct PixelEnd {
   const IntegerDepthwiseRows& r;
@@ -117,6 +155,9 @@ struct PixelEnd {
   MirroredSingles mirrored[kStripVectors];
 #endif
   ByteRange range;
+#if !defined(__OPTIMIZE_SIZE__)
+  FloatEnd floats;
+#endif
 
   PixelEnd(const IntegerDepthwiseRows& rows, int64_t n_channels, int64_t first)
       : r(rows),
@@ -126,6 +167,9 @@ struct PixelEnd {
         small(kInlineEpilogue && r.epilogue == IntegerEpilogue::kBytes && r.factors.small),
         factors{},
         range(MakeByteRange(r.zero_point, r.least + r.zero_point, r.most + r.zero_point)) {
+#if !defined(__OPTIMIZE_SIZE__)
+    if (r.epilogue == IntegerEpilogue::kFloat) floats.Begin(r, c);
+#endif
     if (!small) return;
     whole = IsWhole(r.least + r.zero_point, r.most + r.zero_point);
 #if defined(TW_HAVE_SINGLE_FACTORS)
@@ -153,8 +197,12 @@ struct PixelEnd {
   // Of kN pixels, the first of which begins at element `at` of the output. (Copies: arrays of which
   // a function takes the address do not stay in registers.)
   template <int kN>
-  __attribute__((always_inline)) void Finish(const IVec (&acc)[kN][kStripVectors],
-                                             int64_t at) const {
+  __attribute__((always_inline)) void Finish(const IVec (&acc)[kN][kStripVectors], int64_t at) {
+#if !defined(__OPTIMIZE_SIZE__)
+    if (r.epilogue == IntegerEpilogue::kFloat) {
+      return floats.Finish(acc, static_cast<float*>(r.out) + at + c, channels);
+    }
+#endif
     if (!kInlineEpilogue || !small) {
       for (int v = 0; v < kStripVectors; ++v) {
         IVec sums[kN];
@@ -187,6 +235,15 @@ struct PixelEnd {
       return PackInts<false>(range, x);
     };
     FinishScaled(factors, acc, at, pack);
+  }
+
+  // After the last pixels.
+  __attribute__((always_inline)) void Leave() const {
+#if !defined(__OPTIMIZE_SIZE__)
+    if (r.epilogue == IntegerEpilogue::kFloat && r.range != nullptr) {
+      WidenRange(r.range, floats.least, floats.most);
+    }
+#endif
   }
 
   template <int kN, class Factors, class Pack>

@@ -119,7 +119,7 @@ template <class F>
 void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Columns<F>& columns,
                const Part& part) {
   const int64_t channels = s.in_c;
-  const PixelEnd end(r, channels, part.c);
+  PixelEnd end(r, channels, part.c);
   IVec w[F::kWords][kStripVectors];
 #pragma GCC unroll 2
   for (int v = 0; v < kStripVectors; ++v) {
@@ -145,6 +145,7 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Col
     end.Finish(acc[0], first + x * channels);
     if (F::kOuts > 1 && part.outs > 1) end.Finish(acc[F::kOuts - 1], below + x * channels);
   }
+  end.Leave();
 }
 
 // The columns that the pixels need, of the channels [c, c + count). What lies outside of the image

@@ -164,7 +164,7 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
 #pragma GCC unroll 9
     for (int i = 0; i < taps; ++i) w[i] = Weights(filter + i * channels);
   }
-  const PixelEnd end(r, channels, c);
+  PixelEnd end(r, channels, c);
   const uint8_t* image = static_cast<const uint8_t*>(r.image) + c;
   for (int64_t y = 0; y < r.rows; ++y) {
     const uint8_t* row = image + (r.out_y + y) * s.stride_h * s.in_w * channels;
@@ -189,6 +189,7 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
       end.Finish(acc, at + x * channels);
     }
   }
+  end.Leave();
 }
 
 // kN strips of a flat row of output, from its element `at` on.

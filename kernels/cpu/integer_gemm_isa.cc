@@ -193,8 +193,62 @@ TW_INLINE void EndFloatColumn(const IntegerTask& t, const FloatColumn& c, const 
   *most = greater;
 }
 
+#if !defined(__OPTIMIZE_SIZE__)
+// The same of kN whole vectors, where all rows share a scale.
+template <int kN>
+void EndFloatRows(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
+                  int rows, int64_t n0) {
+  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  const int32_t zero = t.row_zero != nullptr ? *t.row_zero : 0;
+  Vec least = Vec{}, most = Vec{}, scale[kN], bias[kN];
+  IVec sum[kN];
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+    const int64_t n = n0 + j * kLanes;
+    scale[j] = Load(t.scale + n) * *t.row_scale;
+    bias[j] = t.float_bias != nullptr ? Load(t.float_bias + n) : Vec{};
+    sum[j] = LoadInts(sums + n) * zero;
+  }
+  const int64_t ldc = t.ldc;
+  const float* addend = t.addend != nullptr ? t.addend + row * ldc + n0 : nullptr;
+  float* out = static_cast<float*>(t.c) + row * ldc + n0;
+  for (int m = 0; m < rows; ++m, out += ldc, products += kN * kLanes) {
+    Vec f[kN];
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) {
+      f[j] = ToFloat(LoadInts(products + j * kLanes) - sum[j]) * scale[j] + bias[j];
+    }
+    if (addend != nullptr) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kN; ++j) f[j] += Load(addend + m * ldc + j * kLanes);
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) {
+      f[j] = Clamp(f[j], lo, hi);
+      least = Lesser(f[j], least);
+      most = Greater(f[j], most);
+      Store(out + j * kLanes, f[j]);
+    }
+  }
+  if (t.range != nullptr) WidenRange(t.range, least, most);
+}
+
+using EndFloats = void (*)(const IntegerTask&, const int32_t*, const int32_t*, int64_t, int,
+                           int64_t);
+#endif
+
 void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
               int rows, int64_t n0, int n_vectors) {
+#if !defined(__OPTIMIZE_SIZE__)
+  if (t.row_step == 0 && n0 + n_vectors * kLanes <= t.n) {
+    constexpr int kThree = kMaxVectors < 3 ? kMaxVectors : 3;
+    const EndFloats end = n_vectors == 1   ? EndFloatRows<1>
+                          : n_vectors == 2 ? EndFloatRows<2>
+                          : n_vectors == 3 ? EndFloatRows<kThree>
+                                           : EndFloatRows<kMaxVectors>;
+    return end(t, products, sums, row, rows, n0);
+  }
+#endif
   Vec least = Vec{}, most = Vec{};
   FloatColumn column;
   column.lo = Vec{} + t.lo;
