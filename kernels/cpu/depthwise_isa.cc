@@ -154,12 +154,17 @@ struct Path {
   PixelFunction tile = nullptr;  // null: no path for tiles
   PixelFunction pixel = GeneralPixel;
   PixelFunction border = nullptr;  // a tile that goes beyond a border; null: pixels do
+  PixelFunction wide = nullptr;    // the same of kWideTile pixels; null: there is none
 };
 
 template <int kN, int kWidth, int kStride>
 void TakeTiles(Path* path) {
   path->tile = InnerTile<kN, false, kWidth, kStride>;
-  if constexpr (kClipsTiles) path->border = BorderTile<kN, kWidth, kStride>;
+  if constexpr (kClipsTiles) path->border = BorderTile<kTile, kN, kWidth, kStride>;
+#if defined(__AVX512F__) && !defined(__OPTIMIZE_SIZE__)
+  if constexpr (kN == kLanes && kStride == 1)
+    path->wide = BorderTile<kWideTile, kN, kWidth, kStride>;
+#endif
 }
 
 template <int kN>
@@ -198,6 +203,10 @@ int64_t RowOfTiles(const DepthwiseShape& s, const DepthwiseRow& r, const Path& p
     (inside ? path.tile : path.border)(s, r, ky, x);
   };
   int64_t x = 0;
+  if (path.wide != nullptr && s.out_w >= kWideTile && s.out_w % kTile == 1) {
+    path.wide(s, r, ky, x);
+    x = kWideTile;
+  }
   for (; x + kTile <= s.out_w; x += kTile) tile(x);
   if (x == 0 || x == s.out_w || r.residual != nullptr) return x;
   tile(s.out_w - kTile);  // computes some pixels again: the same bits

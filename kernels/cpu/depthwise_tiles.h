@@ -14,6 +14,8 @@ namespace TW_ISA {
 namespace {
 
 constexpr int kTile = 4;
+// A pixel more, where a row's last tile would compute three pixels again.
+constexpr int kWideTile = kTile + 1;
 
 // Vectors of channels that a tile takes at once: with two there are enough sums that none waits for
 // the one before, on processors that have the registers.
@@ -100,14 +102,14 @@ TW_INLINE typename Vector<kN>::Type Input(const float* in) {
 }
 
 // acc[v][t] += the tap `w` times the input of pixel t.
-template <int kN, bool kOneIn, int kVectors>
-TW_INLINE void AddTap(typename Vector<kN>::Type (&acc)[kVectors][kTile], const float* w,
+template <int kN, bool kOneIn, int kVectors, int kPixels>
+TW_INLINE void AddTap(typename Vector<kN>::Type (&acc)[kVectors][kPixels], const float* w,
                       const float* in, int64_t pixel_step) {
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {
     const typename Vector<kN>::Type wv = Vector<kN>::Read(w + v * kN);
-#pragma GCC unroll 4
-    for (int t = 0; t < kTile; ++t) {
+#pragma GCC unroll 5
+    for (int t = 0; t < kPixels; ++t) {
       acc[v][t] += wv * Input<kN, kOneIn>(in + t * pixel_step + (kOneIn ? 0 : v * kN));
     }
   }
@@ -155,12 +157,12 @@ struct TapRow {
 };
 
 // acc[v][t] += the products of `column` of the input, whose values are a, and the taps that meet it.
-template <int kStride, int kN, int kWidth, int kVectors>
-TW_INLINE void AddColumn(typename Vector<kN>::Type (&acc)[kVectors][kTile],
+template <int kStride, int kN, int kWidth, int kVectors, int kPixels>
+TW_INLINE void AddColumn(typename Vector<kN>::Type (&acc)[kVectors][kPixels],
                          const TapRow<kN, kWidth, kVectors>& row, int column,
                          const typename Vector<kN>::Type (&a)[kVectors]) {
-#pragma GCC unroll 4
-  for (int t = 0; t < kTile; ++t) {
+#pragma GCC unroll 5
+  for (int t = 0; t < kPixels; ++t) {
     const int tap = column - t * kStride;
     if (tap < 0 || tap >= kWidth) continue;
 #pragma GCC unroll 2
@@ -173,11 +175,11 @@ TW_INLINE void AddColumn(typename Vector<kN>::Type (&acc)[kVectors][kTile],
 // acc[v][t] += the row's products. An input vector is loaded once for all pixels that see it, and
 // before the products of the column to its left, for processors that wait for it; so is, by `load`,
 // the next row.
-template <int kStride, int kN, int kWidth, int kVectors, class LoadNext>
-TW_INLINE void AddRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
+template <int kStride, int kN, int kWidth, int kVectors, int kPixels, class LoadNext>
+TW_INLINE void AddRow(typename Vector<kN>::Type (&acc)[kVectors][kPixels],
                       const TapRow<kN, kWidth, kVectors>& row, const float* in, int64_t channels,
                       const LoadNext& load_next) {
-  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
+  constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
   typename Vector<kN>::Type a[kVectors], next[kVectors];
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) a[v] = row.first[v];
@@ -193,10 +195,10 @@ TW_INLINE void AddRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
 }
 
 // Whether the registers hold all columns that a row of the filter sees, beside its taps and the sums.
-template <int kWidth, int kStride, int kVectors>
+template <int kWidth, int kStride, int kVectors, int kPixels>
 constexpr bool HoldsRow() {
 #if defined(__aarch64__)
-  return ((kTile - 1) * kStride + 2 * kWidth + kTile) * kVectors <= 28;
+  return ((kPixels - 1) * kStride + 2 * kWidth + kPixels) * kVectors <= 28;
 #else
   return false;
 #endif
@@ -204,10 +206,10 @@ constexpr bool HoldsRow() {
 
 // acc[v][t] += the row's products, tap by tap: the products that meet in a sum lie as far apart as
 // they can, and no load stands between them, for processors that wait for either.
-template <int kStride, int kN, int kWidth, int kVectors>
-TW_INLINE void AddHeldRow(typename Vector<kN>::Type (&acc)[kVectors][kTile], const float* in,
+template <int kStride, int kN, int kWidth, int kVectors, int kPixels>
+TW_INLINE void AddHeldRow(typename Vector<kN>::Type (&acc)[kVectors][kPixels], const float* in,
                           const float* w, int64_t channels) {
-  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
+  constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
   const float *tap_at[kWidth], *column_at[kColumns];
 #pragma GCC unroll 5
   for (int i = 0; i < kWidth; ++i) tap_at[i] = i == 0 ? w : Next(tap_at[i - 1], channels);
@@ -224,8 +226,8 @@ TW_INLINE void AddHeldRow(typename Vector<kN>::Type (&acc)[kVectors][kTile], con
   }
 #pragma GCC unroll 5
   for (int tap = 0; tap < kWidth; ++tap) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kTile * kVectors; ++i) {
+#pragma GCC unroll 10
+    for (int i = 0; i < kPixels * kVectors; ++i) {
       const int t = i / kVectors, v = i % kVectors;
       acc[v][t] = AddProducts<kN>(acc[v][t], taps[tap][v], columns[t * kStride + tap][v]);
     }
@@ -233,12 +235,12 @@ TW_INLINE void AddHeldRow(typename Vector<kN>::Type (&acc)[kVectors][kTile], con
 }
 
 // The same of the columns that lie inside the image.
-template <int kStride, int kN, int kWidth, int kVectors>
-TW_INLINE void AddClippedRow(typename Vector<kN>::Type (&acc)[kVectors][kTile],
+template <int kStride, int kN, int kWidth, int kVectors, int kPixels>
+TW_INLINE void AddClippedRow(typename Vector<kN>::Type (&acc)[kVectors][kPixels],
                              const TapRow<kN, kWidth, kVectors>& row, const float* in,
                              int64_t channels, uint32_t columns) {
 #pragma GCC unroll 11
-  for (int column = 0; column < (kTile - 1) * kStride + kWidth; ++column, in += channels) {
+  for (int column = 0; column < (kPixels - 1) * kStride + kWidth; ++column, in += channels) {
     if ((columns >> column & 1u) == 0) continue;
     typename Vector<kN>::Type a[kVectors];
     TapRow<kN, kWidth, kVectors>::LoadColumn(in, a);
@@ -263,11 +265,11 @@ struct TileAt {
 constexpr int kAnyRows = 0, kClippedRows = -1;
 
 // acc[v][t] += all products of a filter kWidth wide; in and w are where its first row begins.
-template <int kStride, int kRows, int kN, int kWidth, int kVectors>
-TW_INLINE void AddRows(typename Vector<kN>::Type (&acc)[kVectors][kTile],
+template <int kStride, int kRows, int kN, int kWidth, int kVectors, int kPixels>
+TW_INLINE void AddRows(typename Vector<kN>::Type (&acc)[kVectors][kPixels],
                        TapRow<kN, kWidth, kVectors> row, const TileAt<kN>& tile, const float* in,
                        const float* w) {
-  if constexpr (kRows >= 0 && HoldsRow<kWidth, kStride, kVectors>()) {
+  if constexpr (kRows >= 0 && HoldsRow<kWidth, kStride, kVectors, kPixels>()) {
     const int64_t rows = kRows > 0 ? kRows : tile.rows;
 #pragma GCC unroll 3
     for (int64_t y = 0; y < rows; ++y) {
@@ -306,17 +308,17 @@ TW_INLINE void AddRows(typename Vector<kN>::Type (&acc)[kVectors][kTile],
   }
 }
 
-// kTile pixels: the channels [c, c + kVectors * kN), of which the first `skip` are done.
-template <int kN, bool kOneIn, int kWidth, int kStride, int kVectors, int kRows>
+// kPixels pixels: the channels [c, c + kVectors * kN), of which the first `skip` are done.
+template <int kPixels, int kN, bool kOneIn, int kWidth, int kStride, int kVectors, int kRows>
 TW_INLINE void TileOfChannels(const DepthwiseShape& s, const TileAt<kN>& tile, int64_t c,
                               int skip) {
   typedef typename Vector<kN>::Type V;
   const float* in = Next(tile.in, kOneIn ? 0 : c);
   const float* w = Next(tile.filter, c);
-  V acc[kVectors][kTile];
+  V acc[kVectors][kPixels];
   const float* bias = tile.bias != nullptr ? Next(tile.bias, c) : nullptr;
-#pragma GCC unroll 8
-  for (int i = 0; i < kTile * kVectors; ++i) {
+#pragma GCC unroll 10
+  for (int i = 0; i < kPixels * kVectors; ++i) {
     const int t = i / kVectors, v = i % kVectors;
     acc[v][t] = bias != nullptr ? LoadHere<kN>(bias + v * kN) : V{};
   }
@@ -331,8 +333,8 @@ TW_INLINE void TileOfChannels(const DepthwiseShape& s, const TileAt<kN>& tile, i
     }
   }
   if (tile.residual != nullptr) {
-#pragma GCC unroll 4
-    for (int t = 0; t < kTile; ++t) {
+#pragma GCC unroll 5
+    for (int t = 0; t < kPixels; ++t) {
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
         acc[v][t] += Vector<kN>::Read(tile.residual + t * tile.channels + c + v * kN);
@@ -340,15 +342,15 @@ TW_INLINE void TileOfChannels(const DepthwiseShape& s, const TileAt<kN>& tile, i
     }
   }
   if (tile.clamps) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kTile * kVectors; ++i) {
+#pragma GCC unroll 10
+    for (int i = 0; i < kPixels * kVectors; ++i) {
       V& sum = acc[i % kVectors][i / kVectors];
       sum = Bounded<kN>(sum, tile.lo, tile.hi);
     }
   }
   float* out = Next(tile.out, c);
-#pragma GCC unroll 4
-  for (int t = 0; t < kTile; ++t, out = Next(out, tile.channels)) {
+#pragma GCC unroll 5
+  for (int t = 0; t < kPixels; ++t, out = Next(out, tile.channels)) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       StoreFrom<kN>(out + v * kN, acc[v][t], skip);
@@ -357,20 +359,20 @@ TW_INLINE void TileOfChannels(const DepthwiseShape& s, const TileAt<kN>& tile, i
 }
 
 // All channels of a tile.
-template <int kN, bool kOneIn, int kWidth, int kStride, int kRows>
+template <int kPixels, int kN, bool kOneIn, int kWidth, int kStride, int kRows>
 TW_INLINE void Channels(const DepthwiseShape& s, const TileAt<kN>& tile) {
   constexpr int kVectors = kWidth > 0 ? kVectorsAtOnce : 1;
   const int64_t channels = tile.channels;
   int64_t next = 0;
   if constexpr (kVectors > 1) {
     for (; next + kVectors * kN <= channels; next += kVectors * kN) {
-      TileOfChannels<kN, kOneIn, kWidth, kStride, kVectors, kRows>(s, tile, next, 0);
+      TileOfChannels<kPixels, kN, kOneIn, kWidth, kStride, kVectors, kRows>(s, tile, next, 0);
     }
   }
   for (; next < channels; next += kN) {
     const int64_t c = next + kN <= channels ? next : channels - kN;
     const int skip = static_cast<int>(next - c);
-    TileOfChannels<kN, kOneIn, kWidth, kStride, 1, kRows>(s, tile, c, skip);
+    TileOfChannels<kPixels, kN, kOneIn, kWidth, kStride, 1, kRows>(s, tile, c, skip);
   }
 }
 
@@ -406,15 +408,32 @@ template <int kN, bool kOneIn, int kWidth, int kStride>
 void InnerTile(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
   const TileAt<kN> tile = TileFrom<kN>(s, r, ky, x);
   if constexpr (kUnrollsRows && kWidth == 3) {
-    if (tile.rows == 3) return Channels<kN, kOneIn, kWidth, kStride, 3>(s, tile);
+    if (tile.rows == 3) return Channels<kTile, kN, kOneIn, kWidth, kStride, 3>(s, tile);
   }
-  Channels<kN, kOneIn, kWidth, kStride, kAnyRows>(s, tile);
+  Channels<kTile, kN, kOneIn, kWidth, kStride, kAnyRows>(s, tile);
 }
 
-// The same where taps may lie outside the image.
-template <int kN, int kWidth, int kStride>
+// The same where taps may lie outside the image. Borders as wide as those of images that keep their
+// size are known to the compiler.
+template <int kPixels, int kN, int kWidth, int kStride>
 void BorderTile(const DepthwiseShape& s, const DepthwiseRow& r, Taps ky, int64_t x) {
-  Channels<kN, false, kWidth, kStride, kClippedRows>(s, TileFrom<kN>(s, r, ky, x));
+  TileAt<kN> tile = TileFrom<kN>(s, r, ky, x);
+#if !defined(__OPTIMIZE_SIZE__)
+  if constexpr (kN == kLanes) {
+    constexpr int kColumns = (kPixels - 1) * kStride + kWidth, kBorder = kWidth / 2;
+    constexpr uint32_t kAll = (1u << kColumns) - 1, kRight = kAll >> kBorder,
+                       kLeft = kAll & ~((1u << kBorder) - 1);
+    const auto take = [&](uint32_t columns) __attribute__((always_inline)) {
+      tile.columns = columns;
+      Channels<kPixels, kN, false, kWidth, kStride, kClippedRows>(s, tile);
+    };
+    tile.columns &= kAll;
+    if (tile.columns == kLeft) return take(kLeft);
+    if (kPixels == kTile && tile.columns == kRight) return take(kRight);
+    if (kPixels != kTile && tile.columns == (kLeft & kRight)) return take(kLeft & kRight);
+  }
+#endif
+  Channels<kPixels, kN, false, kWidth, kStride, kClippedRows>(s, tile);
 }
 
 }  // namespace

@@ -119,6 +119,26 @@ TEST_CASE("depthwise rows: sizes, strides, dilations, multipliers", "[ops][sets]
   }
 }
 
+TEST_CASE("depthwise rows: images that keep their size, of every width", "[ops][sets]") {
+  const CpuKernels* const* tables = nullptr;
+  const int n_tables = RunnableCpuKernels(&tables);
+  for (int t = 0; t < n_tables; ++t) {
+    const int lanes = tables[t]->depthwise->lanes;
+    for (int64_t width = 4; width <= 14; ++width) {
+      for (const int64_t filter : {3, 5}) {
+        for (const int64_t stride : {1, 2}) {
+          DepthwiseProblem p = DepthwiseOf(width - 3, 3 * lanes + 2, filter, stride, 1, 0, 1);
+          p.shape.pad_top = p.shape.pad_left = filter / 2;
+          p.shape.out_w = (width - 1) / stride + 1;
+          p.out_h = (p.shape.in_h - 1) / stride + 1;
+          p.residual = width % 2 == 0;
+          CheckDepthwise(*tables[t], p);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("depthwise rows: windows that see padding alone give the bias", "[ops][sets]") {
   const CpuKernels* const* tables = nullptr;
   const int n_tables = RunnableCpuKernels(&tables);
