@@ -38,8 +38,8 @@ class Fuser {
   // The op that makes v when v has no other reader and op's result is float (or any number, where
   // `any_type`); otherwise −1.
   int SoleProducer(int v, bool any_type = false) const {
-    if (v < 0 || graph_.CountUses(v) != 1) return -1;
-    if (!any_type && View(v).dtype != DType::kFloat32) return -1;
+    if (v < 0 || (!any_type && View(v).dtype != DType::kFloat32)) return -1;
+    if (graph_.CountUses(v) != 1) return -1;
     const int producer = graph_.Producer(v);
     if (producer < 0 || graph_.ops[static_cast<size_t>(producer)].op.outputs.size() != 1) return -1;
     if (TouchesState(graph_, graph_.ops[static_cast<size_t>(producer)].op)) return -1;

@@ -139,13 +139,13 @@ class ByteFuser {
   // The op that makes `root` and can make `result` instead, a function of it; −1: there is none.
   int Taker(int root, int result) const {
     const int maker = graph_.Producer(root);
-    if (maker < 0 || graph_.CountUses(root) != 1) return -1;
+    if (maker < 0) return -1;
     const Op& op = graph_.ops[static_cast<size_t>(maker)].op;
     const bool takes = op.def != nullptr && op.def->fuses_table && !op.params.fused_table &&
                        op.inputs.size() <= 3 && !TouchesState(graph_, op) &&
                        View(op.inputs[0]).dtype == View(root).dtype &&
                        View(result).dtype == View(root).dtype;
-    return takes ? maker : -1;
+    return takes && graph_.CountUses(root) == 1 ? maker : -1;
   }
 
   // Makes op i, a table, part of the op before it.

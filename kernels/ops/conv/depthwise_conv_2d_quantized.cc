@@ -64,26 +64,9 @@ size_t PackedBytes(const QuantizedDepthwiseState& s) {
   return WeightBytes(s) + static_cast<size_t>(s.channels) * sizeof(int32_t);
 }
 
-// The weights without their zero point.
-struct Weights {
-  const uint8_t* data;
-  DType dtype;
-  bool is_packed;
-  int32_t flip, zero;
-
-  Weights(const QuantizedDepthwiseState& s, const uint8_t* values)
-      : data(values),
-        dtype(s.weights),
-        is_packed(IsPacked(s.weights)),
-        flip(s.weights_unsigned ? 0 : 0x80),
-        zero(s.weight_zero + (is_packed ? 0 : flip)) {}
-  int32_t operator[](int64_t i) const {
-    return (is_packed ? PackedAt(dtype, data, i) : data[i] ^ flip) - zero;
-  }
-};
-
 // Puts a tap's weights into the words of their channels.
-void SetBytes(const DepthwiseWords& words, int64_t tap, int64_t channels, const Weights& weights,
+template <class WeightAt>
+void SetBytes(const DepthwiseWords& words, int64_t tap, int64_t channels, const WeightAt& weight,
               uint8_t* to) {
   const int64_t y = tap / words.size, x = tap % words.size;
   for (int64_t out = 0; out < words.outs; ++out) {
@@ -91,28 +74,42 @@ void SetBytes(const DepthwiseWords& words, int64_t tap, int64_t channels, const 
     const int64_t word = (out * words.groups + row / 4) * words.size + x;
     uint8_t* lane = to + word * channels * 4 + row % 4;
     for (int64_t c = 0; c < channels; ++c) {
-      lane[4 * c] = static_cast<uint8_t>(weights[tap * channels + c]);
+      lane[4 * c] = static_cast<uint8_t>(weight(tap * channels + c));
     }
   }
 }
 
-void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
+// Weights are without their zero point.
+template <class WeightAt>
+void PackWeights(const QuantizedDepthwiseState& s, const WeightAt& weight, uint8_t* to) {
   int32_t* sums = reinterpret_cast<int32_t*>(to + WeightBytes(s));
   std::fill(sums, sums + s.channels, 0);
   if (s.by_bytes) std::memset(to, 0, WeightBytes(s));
-  // In locals: what is stored may alias `s`.
-  const int64_t channels = s.channels;
-  const Weights weights(s, data);
+  const int64_t channels = s.channels;  // what is stored may alias `s`
   for (int64_t t = 0; t < s.taps; ++t) {
-    for (int64_t c = 0; c < channels; ++c) sums[c] += weights[t * channels + c];
+    for (int64_t c = 0; c < channels; ++c) sums[c] += weight(t * channels + c);
     if (s.by_bytes) {
-      SetBytes(WordsOf(s), t, channels, weights, to);
+      SetBytes(WordsOf(s), t, channels, weight, to);
       continue;
     }
     int16_t* tap = reinterpret_cast<int16_t*>(to) + t * s.spread;
-    for (int64_t c = 0; c < channels; ++c) tap[c] = static_cast<int16_t>(weights[t * channels + c]);
+    for (int64_t c = 0; c < channels; ++c) tap[c] = static_cast<int16_t>(weight(t * channels + c));
     Spread(s, tap);
   }
+}
+
+void Pack(const QuantizedDepthwiseState& s, const uint8_t* data, uint8_t* to) {
+  const DType dtype = s.weights;
+  const bool is_packed = IsPacked(dtype);
+  const int32_t flip = s.weights_unsigned ? 0 : 0x80, zero = s.weight_zero + (is_packed ? 0 : flip);
+  if (kSharesFinely && !is_packed) {
+    return PackWeights(
+        s, [=](int64_t i) { return (data[i] ^ flip) - zero; }, to);
+  }
+  const auto weight = [=](int64_t i) {
+    return (is_packed ? PackedAt(dtype, data, i) : data[i] ^ flip) - zero;
+  };
+  PackWeights(s, weight, to);
 }
 
 // Whether products of bytes take the shape and the weights.

@@ -129,10 +129,12 @@ Status Requantizer::PlanBytesFactors(const PrepareContext& context, const Channe
   } else {
     ResizeFactors(n);
   }
+  const TensorView &data = *context.input(inputs.data), &weights = *context.input(inputs.weights);
+  const TensorView output = RoundedOutput(context);
   // Where only shapes are wanted, no factor is needed.
   const int64_t n_channels = context.packs() ? layout.groups * layout.channels : 0;
   for (int64_t c = 0; c < n_channels; ++c) {
-    const double factor = OutputFactor(context, static_cast<size_t>(c), inputs);
+    const double factor = OutputFactor(data, weights, output, static_cast<size_t>(c));
     if (real) {
       reals_[layout.Entry(c)] = factor;
     } else {
@@ -142,7 +144,6 @@ Status Requantizer::PlanBytesFactors(const PrepareContext& context, const Channe
   for (std::vector<int32_t>* part : {&mantissas_, &lefts_, &rights_}) RepeatChannels(layout, part);
   RepeatChannels(layout, &reals_);
   FindSmallFactors();
-  const TensorView output = RoundedOutput(context);
   QuantizedRange range;
   TW_RETURN_IF_ERROR(
       QuantizedActivationRange(context, output, context.params().activation, &range));

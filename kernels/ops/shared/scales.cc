@@ -1,7 +1,7 @@
 // Checks and walks of quantization parameters (see scales.h).
 #include "kernels/ops/shared/scales.h"
 
-#include <cmath>
+#include <limits>
 
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quant.h"
@@ -40,8 +40,8 @@ Status CheckScales(const PrepareContext& context, const TensorView& view, const 
     return context.Invalid("{} has {} scales but {} zero points", name, n, q->zero_points.size());
   }
   for (float scale : q->scales) {
-    if (!std::isfinite(scale) || scale < 0.0f ||
-        (scale == 0.0f && (n == 1 || view.data == nullptr))) {
+    if (scale > 0.0f && scale <= std::numeric_limits<float>::max()) continue;
+    if (scale != 0.0f || n == 1 || view.data == nullptr) {
       return context.Invalid("{} has a scale of {}; scales must be finite and above 0", name,
                              scale);
     }
