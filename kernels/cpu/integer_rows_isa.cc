@@ -75,12 +75,14 @@ void MinMax(const float* in, int64_t n, float* lo, float* hi) {
 // Rounds ties away from zero; a NaN becomes lo. (The largest number below a half rounds as a half
 // would, but for what lies just below a tie.)
 TW_INLINE IVec Quantized(Vec v, float inverse, float zero_point, Vec lo, Vec hi) {
-  v = v * inverse + zero_point;
-  v = v > lo ? v : lo;
-  v = v < hi ? v : hi;
+  v = Lesser(Greater(v * inverse + zero_point, lo), hi);
+#if defined(__aarch64__)
+  return (IVec)vcvtaq_s32_f32((float32x4_t)v);
+#else
   const IVec half = reinterpret_cast<IVec>(Vec{} + 0.49999997f);
   const IVec signed_half = (reinterpret_cast<IVec>(v) & INT32_MIN) | half;
   return __builtin_convertvector(v + reinterpret_cast<Vec>(signed_half), IVec);
+#endif
 }
 
 #if defined(__AVX512F__) && !defined(__OPTIMIZE_SIZE__)
@@ -125,7 +127,8 @@ void Quantize(const float* in, int64_t n, float inverse_scale, int32_t zero_poin
       for (int k = 0; k < 4; ++k) {
         v[k] = Quantized(Load(in + i + k * kLanes), inverse_scale, zero, low, high);
       }
-      StoreParts<4>(to + i, PackInts(range, v), 0, kMany);
+      // (They are in the range.)
+      StoreParts<4>(to + i, PackInts<true>(range, v), 0, kMany);
 #endif
     }
     return;

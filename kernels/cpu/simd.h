@@ -82,10 +82,17 @@ TW_INLINE void StoreFirst(float* p, Vec v, int count) {
 }
 
 // For least and greatest values; a NaN `v` is passed over. (Of a choice gcc makes four instructions where
-// there is no blend.)
+// there is no blend, and two on aarch64.)
 #if defined(__SSE2__) && !defined(__AVX__)
 TW_INLINE Vec Lesser(Vec v, Vec least) { return (Vec)_mm_min_ps((__m128)v, (__m128)least); }
 TW_INLINE Vec Greater(Vec v, Vec most) { return (Vec)_mm_max_ps((__m128)v, (__m128)most); }
+#elif defined(__aarch64__)
+TW_INLINE Vec Lesser(Vec v, Vec least) {
+  return (Vec)vminnmq_f32((float32x4_t)v, (float32x4_t)least);
+}
+TW_INLINE Vec Greater(Vec v, Vec most) {
+  return (Vec)vmaxnmq_f32((float32x4_t)v, (float32x4_t)most);
+}
 #else
 TW_INLINE Vec Lesser(Vec v, Vec least) { return v < least ? v : least; }
 TW_INLINE Vec Greater(Vec v, Vec most) { return v > most ? v : most; }
