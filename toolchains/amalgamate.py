@@ -135,11 +135,26 @@ def flatc_headers(build):
     return texts
 
 
-def kernel_table():
-    """The OpenCL kernels' texts, compressed, as toolchains/embed_cl.cmake makes them."""
+def unused_kernels(has, selection):
+    """Names of the OpenCL files that nobody asks for, as toolchains/embed_cl.cmake finds them."""
+    rules = read("toolchains/embed_cl.cmake")
+    unused = re.search(r"if\(NOT TOPWORK_TOOLS\)\s+list\(APPEND without ([^)]*)\)", rules)[1].split()
+    if not has["train"]:
+        unused += re.search(r"if\(NOT TOPWORK_TRAIN\)\s+list\(APPEND without ([^)]*)\)", rules)[1].split() + ["square"]
+    if selection:
+        with open(selection, encoding="utf-8") as file:
+            selected = set(re.findall(r"^[A-Z]\w*", file.read(), re.M))
+        for name, operators in re.findall(r"set\(TW_KERNELS_OF_(\w+) ([A-Z0-9_ ]+)\)", rules):
+            unused += [] if selected & set(operators.split()) else [name]
+    return unused
+
+
+def kernel_table(unused):
+    """The OpenCL kernels' texts but for the unused files, compressed, as toolchains/embed_cl.cmake makes them."""
     paths = ["kernels/contract/functions.inc"]
     for pattern in ("*/*.clh", "*/*.cl", "ops/*/*.cl"):
-        paths += sorted(os.path.relpath(file, ROOT) for file in glob.glob(f"{ROOT}/kernels/{pattern}"))
+        found = sorted(os.path.relpath(file, ROOT) for file in glob.glob(f"{ROOT}/kernels/{pattern}"))
+        paths += [path for path in found if os.path.basename(path).split(".")[0] not in unused]
     rows, total, texts = "", 0, []
     for path in paths:
         text = re.sub(r"[ \t]*//.*", "", read(path))
@@ -250,7 +265,7 @@ def amalgamate(args, has):
         generated["selection.inc"] = selection_inc(args.selection)
     texts = {path: with_loops(path) for path in sources(has)}
     if has["opencl"]:
-        texts["opencl_kernel_table.cc"] = kernel_table()
+        texts["opencl_kernel_table.cc"] = kernel_table(unused_kernels(has, args.selection))
     names = names_to_change(texts)
     writer = Writer(generated)
     if not has["messages"]:  # before all else, as the build by CMake reads it

@@ -98,6 +98,16 @@ def check_left_out(here, compilers, build):
     assert result.returncode != 0 and "TOPWORK_CUSTOM_OPS=ON" in result.stderr, result.stderr
 
 
+def check_kernels(here, build):
+    """With OpenCL it has the files of the selected operators, no other's, and those of training."""
+    here = here / "opencl"
+    here.mkdir()
+    make(build, here, [part for part in WITHOUT if part != "opencl"])
+    files = set(re.findall(r'^    \{"(\w+)", "kernels/', (here / "topwork.cc").read_text(), re.M))
+    assert {"conv_2d", "pool", "head", "head_steps"} <= files, files
+    assert not {"limits", "resize", "gather", "transpose_conv"} & files, files
+
+
 def check_symbols(here):
     """Nothing but the C API can meet the application's names."""
     symbols = [line.split()[-1] for line in must("nm", "-g", "--defined-only", here / "topwork.o").splitlines()]
@@ -116,6 +126,7 @@ def main():
         check_training(here, (compiler, cxx), build)
         check_left_out(here, (compiler, cxx), build)
         check_symbols(here)
+        check_kernels(here, build)
         check_without_messages(here, (compiler, cxx), build)
     print("the amalgamation compiles and answers as the build does")
 
