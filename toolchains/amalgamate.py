@@ -159,8 +159,7 @@ def kernel_table(unused):
     for path in paths:
         text = re.sub(r"[ \t]*//.*", "", read(path))
         texts.append(re.sub(r"^[ \t]+", "", text, flags=re.M).encode())
-        name = os.path.basename(path).split(".")[0]
-        rows += f'    {{"{name}", "{path}", {total}, {len(texts[-1])}}},\n'
+        rows += f'    {{"{path}", {total}, {len(texts[-1])}}},\n'
         total += len(texts[-1])
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     data = packer.compress(b"".join(texts)) + packer.flush()

@@ -1,6 +1,5 @@
 # OpenCL kernels as data inside the library: every .cl and .clh below kernels and contract/functions.inc,
-# without comments and indents, compressed as one text, with a table of their names (runtime/backend/opencl/kernel_source.h). The
-# name of .../x.cl is "x".
+# without comments and indents, compressed as one text, with a table of the files (runtime/backend/opencl/kernel_source.h).
 include("${CMAKE_CURRENT_LIST_DIR}/embed.cmake")
 
 # Files that these operators alone use: a selection without all of them goes without the file. (tests/toolchains/
@@ -71,7 +70,7 @@ function(tw_embed_kernels target)
     string(REGEX REPLACE "\n[ \t]+" "\n" content "${content}")
     string(LENGTH "${content}" size)
     string(APPEND text "${content}")
-    string(APPEND rows "    {\"${name}\", \"${path}\", ${total}, ${size}},\n")
+    string(APPEND rows "    {\"${path}\", ${total}, ${size}},\n")
     math(EXPR total "${total} + ${size}")
     list(APPEND files "${file}")
   endforeach()

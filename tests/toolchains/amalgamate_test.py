@@ -103,7 +103,7 @@ def check_kernels(here, build):
     here = here / "opencl"
     here.mkdir()
     make(build, here, [part for part in WITHOUT if part != "opencl"])
-    files = set(re.findall(r'^    \{"(\w+)", "kernels/', (here / "topwork.cc").read_text(), re.M))
+    files = set(re.findall(r'^    \{"kernels/[\w/]*?(\w+)\.', (here / "topwork.cc").read_text(), re.M))
     assert {"conv_2d", "pool", "head", "head_steps"} <= files, files
     assert not {"limits", "resize", "gather", "transpose_conv"} & files, files
 

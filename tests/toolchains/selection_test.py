@@ -136,7 +136,7 @@ def check_symbols(checks, whole, selected):
 
 def check_kernel_files(checks, build):
     table = build / "embedded" / "opencl_kernel_table.cc"
-    names = set(re.findall(r'^    {"(\w+)", "kernels', table.read_text(), re.M)) if table.is_file() else set()
+    names = set(re.findall(r'^    {"kernels/[\w/]*?(\w+)\.', table.read_text(), re.M)) if table.is_file() else set()
     for name, there in KERNEL_FILES.items():
         checks.expect((name in names) == there, f"{name}.cl: {'is missing' if there else 'is still there'}")
 

@@ -134,30 +134,30 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
     const std::string path = file.path;
     if (path.substr(path.size() - 3) != ".cl") continue;  // what all begin with
-    const auto source = opencl::KernelSource(file.name);
+    const auto source = opencl::KernelSource(test::NameOf(file));
     REQUIRE(source.ok());
     std::vector<std::string> defines = {TypeDefine(KernelType::kF32), TypeDefine(KernelType::kF16)};
     for (const char* name : {"axis", "cast", "compare", "gather", "space_batch", "strided_copy"}) {
-      if (std::string(file.name) == name) defines.push_back(TypeDefine(KernelType::kI32));
+      if (test::NameOf(file) == name) defines.push_back(TypeDefine(KernelType::kI32));
     }
     for (const char* name :
          {"gather", "integer_depthwise", "integer_depthwise_rows", "integer_elementwise",
           "integer_product", "resize", "space_batch", "strided_copy"}) {
-      if (std::string(file.name) == name) defines.push_back(TypeDefine(KernelType::kI8));
+      if (test::NameOf(file) == name) defines.push_back(TypeDefine(KernelType::kI8));
     }
-    if (std::string(file.name) == "conv_2d") {
+    if (test::NameOf(file) == "conv_2d") {
       for (std::string& define : defines) define += " -DTW_PIXELS=4 -DTW_CHANNELS=8";
     }
-    if (std::string(file.name) == "depthwise_rows") {
+    if (test::NameOf(file) == "depthwise_rows") {
       for (std::string& define : defines) define += " -DTW_TAPS=3 -DTW_STRIDE=2 -DTW_PIXELS=2";
     }
-    if (std::string(file.name) == "gemm") {
+    if (test::NameOf(file) == "gemm") {
       for (std::string& define : defines) define += " -DTW_ROWS=4 -DTW_COLUMNS=8";
       defines.push_back("-DTW_SPLIT -DTW_ROWS=8 -DTW_COLUMNS=4");
     }
     for (const char* name : {"batch_matmul", "conv_2d", "depthwise_conv_2d", "depthwise_pointwise",
                              "depthwise_rows", "gemm", "gemv", "transpose_conv", "winograd"}) {
-      if (std::string(file.name) != name) continue;
+      if (test::NameOf(file) != name) continue;
       const std::vector<std::string> unaligned = defines;
       for (const std::string& define : unaligned) defines.push_back(define + " -DTW_ALIGNED");
       defines.push_back(defines.back() + " -DTW_MULTIPLIED -DTW_TURN_A");
@@ -171,14 +171,14 @@ TEST_CASE("opencl context: every program compiles with every define", "[opencl]"
     if (path.find("integer_depthwise") != std::string::npos) {
       defines.push_back("-DTW_BYTE -DTW_SMALL -DTW_ALIGNED");
     }
-    if (std::string(file.name) == "integer_product") {
+    if (test::NameOf(file) == "integer_product") {
       for (std::string& define : defines) define += " -DTW_ROWS=4 -DTW_COLUMNS=8";
       const std::string bytes = defines.back();
       defines.push_back(bytes + " -DTW_SMALL -DTW_ALIGNED -DTW_DEEP");
       defines.push_back(bytes + " -DTW_REALS -DTW_WINDOW -DTW_ZEROS");
       defines.push_back(bytes + " -DTW_WINDOW -DTW_ZEROS -DTW_ALIGNED");
     }
-    if (std::string(file.name) == "squeeze") {
+    if (test::NameOf(file) == "squeeze") {
       defines.push_back("-DTW_MEANS -DTW_TWO -DTW_MIDDLE=TW_SWISH");
     }
     if (source.value().find(" TW_TAIL) {") != std::string::npos) {

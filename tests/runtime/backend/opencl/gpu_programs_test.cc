@@ -20,6 +20,7 @@
 #include "runtime/backend/opencl/kernel_source.h"
 #include "runtime/plan/plan.h"
 #include "tests/runtime/backend/opencl/small_model.h"
+#include "tests/runtime/backend/opencl/support.h"
 #include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/embedded.h"
 #include "tests/support/net.h"
@@ -222,10 +223,10 @@ void AddBatchMatMul(Storage storage, ProgramSet* programs) {
 // Those of the library that no launch above names: drivers' trials, and what no golden case has.
 void AddRest(ProgramSet* programs) {
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
-    const bool is_program = opencl::KernelSource(file.name).ok();
-    if (!is_program || programs->names().count(file.name) > 0) continue;
+    const bool is_program = opencl::KernelSource(test::NameOf(file)).ok();
+    if (!is_program || programs->names().count(test::NameOf(file)) > 0) continue;
     for (const KernelType type : {KernelType::kF32, KernelType::kF16}) {
-      programs->Add(file.name, TypeDefine(type));
+      programs->Add(test::NameOf(file), TypeDefine(type));
     }
   }
 }

@@ -95,7 +95,7 @@ TEST_CASE("opencl kernels: a fused TANH", "[opencl][opencl-kernels]") {
 
 std::string TextOf(const std::string& name) {
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
-    if (name == file.name) return opencl::TextOf(file);
+    if (name == test::NameOf(file)) return opencl::TextOf(file);
   }
   FAIL("no file is called " << name);
   return "";
@@ -149,7 +149,7 @@ TEST_CASE("opencl kernels: each function that C++ can ask for has its case", "[b
 
 TEST_CASE("opencl kernels: names say the operator, the type and the assumption", "[backend]") {
   for (const opencl::KernelFile& file : opencl::KernelFiles()) {
-    if (std::string(file.name) == "common") continue;
+    if (test::NameOf(file) == "common") continue;
     INFO(file.path);
     CHECK(opencl::TextOf(file).find("__kernel") == std::string::npos);  // TW_KERNEL makes the name
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/backend/opencl/device.h"
+#include "runtime/backend/opencl/kernel_source.h"
 #include "tests/support/skip.h"
 
 namespace topwork {
@@ -18,6 +19,13 @@ const opencl::Device* TestDevice(std::string* reason);
 
 // What names it: $TOPWORK_TEST_DEVICE or "opencl:0".
 DeviceName TestDeviceName();
+
+// "gemm" of kernels/ops/products/gemm.cl.
+inline std::string NameOf(const opencl::KernelFile& file) {
+  const std::string path = file.path;
+  const size_t begin = path.rfind('/') + 1;
+  return path.substr(begin, path.find('.') - begin);
+}
 
 }  // namespace test
 }  // namespace topwork
