@@ -145,6 +145,8 @@ class PrepareContext {
 
   // False: only shapes are wanted, PackConstant returns memory that must not be read.
   virtual bool packs() const { return true; }
+  // False: nor is the state looked at.
+  virtual bool keeps_state() const { return true; }
 
   // Plans a subgraph that run() will call (kernels/contract/subgraphs.h), for inputs made as
   // described. Calls are numbered from 0 in the order of these calls.

@@ -188,7 +188,7 @@ class SegmentPlanner {
   }
 
   Status AddOp(const WorkOp& work) {
-    PlanPrepareContext prepared = MakeContext(graph_, work.op, PackMode::kShapesOnly);
+    PlanPrepareContext prepared = MakeContext(graph_, work.op, PackMode::kUnpacked);
     TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
     GpuContext context(work.op.params, prepared.state().get(), InputViews(graph_, work.op),
                        OutputViews(graph_, work.op), InputBlocks(work.op), &program_);
@@ -204,9 +204,9 @@ class SegmentPlanner {
     if (graph_.ops[i].stays_apart || graph_.ops[i + 1].stays_apart) return false;
     const Op& first = graph_.ops[i].op;
     const Op& second = graph_.ops[i + 1].op;
-    PlanPrepareContext prepared = MakeContext(graph_, first, PackMode::kShapesOnly);
+    PlanPrepareContext prepared = MakeContext(graph_, first, PackMode::kUnpacked);
     TW_RETURN_IF_ERROR(prepared.Prepare(*first.def));
-    PlanPrepareContext prepared_second = MakeContext(graph_, second, PackMode::kShapesOnly);
+    PlanPrepareContext prepared_second = MakeContext(graph_, second, PackMode::kUnpacked);
     TW_RETURN_IF_ERROR(prepared_second.Prepare(*second.def));
     GpuContext context(first.params, prepared.state().get(), InputViews(graph_, first),
                        OutputViews(graph_, first), InputBlocks(first), &program_);
@@ -295,7 +295,7 @@ Status TryPlan(const WorkGraph& graph, const WorkOp& work, GpuProgram* program) 
     blocks.push_back(v < 0 || graph.IsConstant(v) ? -1 : 0);
   }
   program->blocks.emplace_back();  // stands for every input
-  PlanPrepareContext prepared = MakeContext(graph, work.op, PackMode::kShapesOnly);
+  PlanPrepareContext prepared = MakeContext(graph, work.op, PackMode::kUnpacked);
   TW_RETURN_IF_ERROR(prepared.Prepare(*work.op.def));
   GpuContext context(work.op.params, prepared.state().get(), InputViews(graph, work.op),
                      OutputViews(graph, work.op), std::move(blocks), program);

@@ -226,7 +226,7 @@ Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag,
                                                      bool release_input,
                                                      FunctionRef<void(void*)> pack) {
   alignas(kAlignment) static const uint8_t kNothing[kAlignment] = {};
-  if (mode_ == PackMode::kShapesOnly) {
+  if (mode_ != PackMode::kPack) {
     packing_bytes_ += AlignUp(bytes);
     return static_cast<const void*>(kNothing);
   }

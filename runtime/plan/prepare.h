@@ -16,7 +16,8 @@ struct WorkGraph;
 
 // How PackConstant behaves.
 enum class PackMode {
-  kShapesOnly,  // nothing is packed; the state must not be run
+  kShapesOnly,  // nothing is packed; the state is not looked at
+  kUnpacked,    // nothing is packed; the state must not be run
   kPack,        // packed, through the caches
 };
 
@@ -82,7 +83,7 @@ class PlanPrepareContext final : public PrepareContext {
   const std::vector<View>& views() const { return views_; }
   bool inside_output() const { return inside_output_; }
   size_t scratch_bytes() const { return static_cast<size_t>(scratch_bytes_); }
-  // What kShapesOnly would have packed.
+  // What was not packed.
   size_t packing_bytes() const { return packing_bytes_; }
   const char* variant() const { return variant_; }
   const char* products() const { return products_; }
@@ -93,6 +94,7 @@ class PlanPrepareContext final : public PrepareContext {
   const std::vector<int>& released_inputs() const { return released_inputs_; }
   const std::vector<PlannedCallee>& callees() const { return callees_; }
   bool packs() const override { return mode_ == PackMode::kPack; }
+  bool keeps_state() const override { return mode_ != PackMode::kShapesOnly; }
   bool is_left_to_run(int output) const {
     const size_t at = static_cast<size_t>(output);
     return at < shape_left_to_run_.size() && shape_left_to_run_[at];
@@ -109,7 +111,7 @@ class PlanPrepareContext final : public PrepareContext {
   std::unique_ptr<OpParams> own_params_;
   std::vector<const std::string*> input_names_;
   std::string where_;
-  PackMode mode_ = PackMode::kShapesOnly;
+  PackMode mode_ = PackMode::kUnpacked;
   const Model* model_ = nullptr;
   std::vector<const void*> keys_;
   std::vector<const uint16_t*> halves_;

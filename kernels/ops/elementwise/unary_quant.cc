@@ -66,7 +66,7 @@ template void FillRealMap<double>(const UnaryQuant&, FunctionRef<double(double)>
 
 void SetRealMap(PrepareContext& context, const UnaryQuant& quant, FunctionRef<float(float)> f) {
   MapState<RealMap>* state = context.NewState<MapState<RealMap>>();
-  if (!context.packs()) return;  // only shapes are wanted
+  if (!context.keeps_state()) return;
   if (quant.dtype == DType::kInt16) {
     FillRealMap<float>(quant, f, &state->fn);
     return;
