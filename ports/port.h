@@ -133,6 +133,12 @@ Processors FindProcessors();
 // The same, of the processors that are `allowed`, from the files below `root` ("": the system's).
 Processors ReadProcessors(const std::string& root, const std::vector<int>& allowed);
 
+// The processor that the calling thread runs on; −1: not known.
+int CurrentProcessor();
+// Those that it may run on, and those that it runs on from now on; false: that is refused.
+std::vector<int> AllowedProcessors();
+bool SetProcessors(const std::vector<int>& processors);
+
 // Dynamic libraries (never closed: vendor drivers crash when they are). A name without a slash is
 // looked for where the system looks for libraries. Null when it cannot be opened; then *reason (if
 // not null) says why.

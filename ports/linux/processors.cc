@@ -65,20 +65,6 @@ double OldQuota(const std::string& folder) {
   return quota > 0.0 && period > 0.0 ? quota / period : 0.0;
 }
 
-std::vector<int> AllowedProcessors() {
-  std::vector<int> allowed;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-    for (int i = 0; i < CPU_SETSIZE; ++i) {
-      if (CPU_ISSET(i, &set)) allowed.push_back(i);
-    }
-  }
-  // More processors than a cpu_set_t holds.
-  for (int i = 0, n = allowed.empty() ? NumCpus() : 0; i < n; ++i) allowed.push_back(i);
-  return allowed;
-}
-
 }  // namespace
 
 Processors ReadProcessors(const std::string& root, const std::vector<int>& allowed) {
@@ -100,6 +86,31 @@ Processors ReadProcessors(const std::string& root, const std::vector<int>& allow
 }
 
 Processors FindProcessors() { return ReadProcessors("", AllowedProcessors()); }
+
+int CurrentProcessor() { return sched_getcpu(); }
+
+std::vector<int> AllowedProcessors() {
+  std::vector<int> allowed;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+    for (int i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &set)) allowed.push_back(i);
+    }
+  }
+  // More processors than a cpu_set_t holds.
+  for (int i = 0, n = allowed.empty() ? NumCpus() : 0; i < n; ++i) allowed.push_back(i);
+  return allowed;
+}
+
+bool SetProcessors(const std::vector<int>& processors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int processor : processors) {
+    if (processor >= 0 && processor < CPU_SETSIZE) CPU_SET(static_cast<size_t>(processor), &set);
+  }
+  return sched_setaffinity(0, sizeof(set), &set) == 0;  // of none: an error
+}
 
 }  // namespace port
 }  // namespace topwork

@@ -18,6 +18,23 @@ inline double Blend(double old_ns, double new_ns) {
   return old_ns <= 0.0 ? new_ns : std::min(new_ns, 1.125 * old_ns);
 }
 
+// Of nanoseconds; what is older counts less.
+struct Mean {
+  double sum = 0.0, n = 0.0;
+  void Add(double ns) {
+    sum += ns;
+    n += 1.0;
+  }
+  void Fade() {
+    sum *= 0.5;
+    n *= 0.5;
+  }
+  // True if it is above `part` of the other.
+  bool IsAbove(double part, const Mean& other) const {
+    return n * other.n > 0.0 && sum * other.n > part * other.sum * n;
+  }
+};
+
 struct LoopCost {
   int64_t n_tasks = 0;
   double task_ns = 0.0;        // on one thread; 0: not known

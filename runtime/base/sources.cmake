@@ -5,6 +5,7 @@ set(BASE_SOURCES
   slab.cc
   loop_costs.cc
   thread_pool.cc
+  thread_workers.cc
   sha256.cc
   json.cc
   printable.cc

@@ -1,4 +1,4 @@
-// ThreadPool: the caller's side first, then the workers'.
+// ThreadPool: the caller's side.
 //
 // The tasks that nobody has claimed yet are one 64-bit word, [first, end): the caller claims from
 // the front, the workers from the back, so that a thread finds in its cache what it wrote in the
@@ -17,13 +17,9 @@
 #include "runtime/base/thread_pool.h"
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 #include "ports/port.h"
-#include "runtime/base/loop_costs.h"
+#include "runtime/base/thread_team.h"
 
 namespace topwork {
 namespace {
@@ -34,10 +30,6 @@ constexpr double kMinWakeNs = 40e3;
 // known: a claim moves a line of memory from one processor's cache to another's.
 constexpr int64_t kClaimsPerThread = 4;
 constexpr double kMinClaimNs = 5e2;
-// How long a worker waits awake for the next loop, at least and at most.
-constexpr int64_t kMinSpinNs = 5'000;
-constexpr int64_t kMaxSpinNs = 50'000;
-constexpr int64_t kMaxSpinInRunNs = 1'000'000;
 // How long the caller waits awake for the workers' last tasks.
 constexpr int64_t kCallerSpinNs = 30'000;
 // A wait beyond this, and beyond four times what the task should take, is a lost processor.
@@ -57,124 +49,21 @@ constexpr int kRunsToJudge = 8;          // in a row
 constexpr int64_t kNanosToJudge = 3'000'000;  // of a thread that came back, which finds cold caches
 // One loop of a run is run the other way in all of the first runs and then in two of so many.
 constexpr uint32_t kRunsOfTries = 128, kRunsPerTry = 16;
-constexpr int64_t kMinTryNs = 4'000'000;
 constexpr int64_t kMaxTryNs = 128'000'000;
 // Costs are taken in the first runs and then in one of 32.
 constexpr uint32_t kFirstRuns = 4, kRunsPerSample = 32;
-constexpr size_t kMaxLoops = 1024;  // of a run that are remembered
 constexpr int64_t kMaxTasks = 0x7fffffff;
-constexpr int kSpinsPerLook = 16;  // at the clock
-
-inline void CpuRelax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__) || defined(__arm__)
-  asm volatile("yield");
-#endif
-}
 
 uint64_t Pack(uint64_t first, uint64_t end) { return first << 32 | end; }
-bool IsEmpty(uint64_t tasks) { return (tasks >> 32) >= (tasks & 0xffffffffu); }
 
 constexpr auto kNothing = [](int64_t, int) {};
 
-// Of nanoseconds; what is older counts less.
-struct Mean {
-  double sum = 0.0, n = 0.0;
-  void Add(double ns) {
-    sum += ns;
-    n += 1.0;
-  }
-  void Fade() {
-    sum *= 0.5;
-    n *= 0.5;
-  }
-  // True if it is above `part` of the other.
-  bool IsAbove(double part, const Mean& other) const {
-    return n * other.n > 0.0 && sum * other.n > part * other.sum * n;
-  }
-};
-
 }  // namespace
-
-class ThreadPool::Team {
- public:
-  explicit Team(int n_threads);
-  ~Team();
-
-  void ParallelFor(int64_t n_tasks, Body body);
-  void BeginRun();
-  void EndRun();
-
- private:
-  struct alignas(64) Worker {
-    std::thread thread;
-    std::condition_variable wake;
-    uint64_t n_calls = 0;  // guarded by mutex_: how often it was told to wake up
-    std::atomic<bool> sleeps{false};
-  };
-  LoopCost* NextLoop(int64_t n_tasks);
-  void RunAlone(int64_t n_tasks, Body body, LoopCost* cost);
-  void Share(int64_t n_tasks, Body body, LoopCost* cost);
-  void AwaitWorkers(uint64_t n_done, int64_t n_tasks, double task_ns, int64_t start);
-  void Sleep(uint64_t n_done);
-  void SetLeastClaim(int64_t n_tasks, double task_ns);
-  int64_t ClaimOf(int64_t n_left) const;
-  bool Claim(bool from_front, int64_t* begin, int64_t* end);
-  void WakeWorkers(int64_t n_wanted);
-  bool IsTrial() const;
-  bool JudgeRun(double nanos);
-  void DropThread();
-  void MayAddThread();
-
-  bool IsWanted(int thread) const;
-  void RunClaims(int thread);
-  void WorkerLoop(int thread);
-  bool AwaitLoop(int thread, int64_t end);
-  void SleepUntilCalled(int thread, bool until_run);
-
-  const int n_threads_;
-  std::unique_ptr<Worker[]> workers_;  // n_threads_; the first is the caller, and unused
-
-  // Written by all threads during a loop, and what a worker needs to begin, in one line.
-  alignas(64) std::atomic<uint64_t> tasks_{0};  // not claimed yet: first << 32 | end
-  std::atomic<int64_t> least_claim_{1};
-  Body body_ = kNothing;                         // stable while one of its tasks is claimed
-  alignas(64) std::atomic<uint64_t> n_done_{0};  // tasks that workers have run, since ever
-  // Read by workers, seldom written.
-  alignas(64) std::atomic<bool> stop_{false};
-  std::atomic<bool> in_run_{false};
-  std::atomic<bool> lingers_{false};  // the next run is expected at once
-  std::atomic<bool> caller_sleeps_{false};
-  std::atomic<int> n_active_;  // threads that share loops now, the caller counted
-
-  // The caller's own.
-  alignas(64) LoopCosts loops_{kMaxLoops};
-  int n_started_ = 1;  // threads that were started, the caller counted
-  uint32_t n_runs_ = 0;
-  double shared_ns_ = 0.0;  // what the run's shared loops would take on one thread
-  double last_shared_ns_ = -1.0;
-  double helped_ns_ = 0.0;  // the workers' part of it
-  int n_late_runs_ = 0;
-  int64_t run_start_ = 0, run_end_ = 0;
-  bool is_whole_ = true;  // when the run began, no thread was left out
-  bool was_trial_ = false;
-  bool is_trial_ = false;                   // nothing is shared in this run
-  int n_slower_runs_ = 0;                   // in a row, since the last thread came back
-  double whole_ns_ = 0.0, alone_ns_ = 0.0;  // the fastest of late, 0: not known
-  bool dropped_ = false, added_ = false;    // in this run
-  Mean with_, without_;                     // a run of all threads, and with some left out
-  int64_t wait_ns_ = kMinTryNs;             // before the next try with one thread more
-  int64_t try_at_ = 0;
-  int64_t added_at_ = 0;  // when a thread came back
-
-  std::mutex mutex_;
-  std::condition_variable done_;
-};
 
 ThreadPool::Team::Team(int n_threads)
     : n_threads_(n_threads),
       workers_(new Worker[static_cast<size_t>(n_threads)]),
+      body_(kNothing),
       n_active_(n_threads_) {}
 
 ThreadPool::Team::~Team() {
@@ -184,7 +73,17 @@ ThreadPool::Team::~Team() {
   for (int i = 1; i < n_started_; ++i) workers_[static_cast<size_t>(i)].thread.join();
 }
 
+// The next loops, or a run, are expected at once.
+void ThreadPool::Team::BeginLoops() {
+  is_patient_.store(true);
+  lingers_.store(true);
+  in_run_.store(true);
+}
+
+void ThreadPool::Team::EndLoops() { in_run_.store(false); }
+
 void ThreadPool::Team::BeginRun() {
+  repeats_ = true;
   shared_ns_ = 0.0;
   helped_ns_ = 0.0;
   dropped_ = false;
@@ -198,6 +97,7 @@ void ThreadPool::Team::BeginRun() {
   run_start_ = port::NowNanos();
   const bool lingers = run_start_ - run_end_ < kMaxSpinNs;
   lingers_.store(lingers);
+  is_patient_.store(n_runs_ < kFirstRuns);
   in_run_.store(true);
   const bool shares =
       last_shared_ns_ < 0.0 || last_shared_ns_ >= (lingers ? LoopCosts::kMinSharedNs : kMinWakeNs);
@@ -206,6 +106,7 @@ void ThreadPool::Team::BeginRun() {
 
 void ThreadPool::Team::EndRun() {
   in_run_.store(false);
+  repeats_ = false;
   loops_.EndRun();
   if (!is_trial_ && n_active_.load(std::memory_order_relaxed) > 1) last_shared_ns_ = shared_ns_;
   ++n_runs_;
@@ -253,7 +154,7 @@ bool ThreadPool::Team::JudgeRun(double nanos) {
 
 // Null outside a run, and for loops beyond kMaxLoops.
 LoopCost* ThreadPool::Team::NextLoop(int64_t n_tasks) {
-  if (!in_run_.load(std::memory_order_relaxed)) return nullptr;
+  if (!repeats_) return nullptr;
   LoopCost* cost = loops_.Next(n_tasks);
   if (loops_.HaveChanged()) alone_ns_ = whole_ns_ = 0.0;
   return cost;
@@ -327,7 +228,7 @@ void ThreadPool::Team::AwaitWorkers(uint64_t n_done, int64_t n_tasks, double tas
     const int64_t claim = n_tasks / (kClaimsPerThread * n_active) + least_claim_.load();
     const double expected_ns = 4.0 * task_ns * static_cast<double>(claim);
     const bool lost = now - start > kLostNs && static_cast<double>(now - start) > expected_ns;
-    if (lost && in_run_.load(std::memory_order_relaxed)) {
+    if (lost && repeats_) {
       DropThread();
       try_at_ = now + std::max(wait_ns_, kAwayForWait * (now - start));
     }
@@ -380,12 +281,14 @@ bool ThreadPool::Team::Claim(bool from_front, int64_t* begin, int64_t* end) {
 // Starts or wakes up to n_wanted of the active workers: those that were never wanted before, and
 // those that sleep.
 void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
+  caller_processor_.store(port::CurrentProcessor(), std::memory_order_relaxed);
   const int n_active = n_active_.load(std::memory_order_relaxed);
   for (int i = 1; i < n_active && i <= n_wanted; ++i) {
     Worker& worker = workers_[static_cast<size_t>(i)];
     if (i == n_started_) {
       worker.thread = std::thread([this, i] { WorkerLoop(i); });
       ++n_started_;
+      std::this_thread::yield();  // it may have to leave this processor
       continue;
     }
     if (!worker.sleeps.load() || !worker.sleeps.exchange(false)) continue;
@@ -416,69 +319,6 @@ void ThreadPool::Team::MayAddThread() {
   n_active_.store(n_active + 1);
 }
 
-bool ThreadPool::Team::IsWanted(int thread) const {
-  return stop_.load() || (thread < n_active_.load() && !IsEmpty(tasks_.load()));
-}
-
-void ThreadPool::Team::RunClaims(int thread) {
-  if (thread >= n_active_.load(std::memory_order_relaxed)) return;
-  for (int64_t begin = 0, end = 0; Claim(false, &begin, &end);) {
-    const Body body = body_;
-    for (int64_t task = begin; task < end; ++task) body(task, thread);
-    n_done_.fetch_add(static_cast<uint64_t>(end - begin));
-    // From here on the loop may be over, and the next one under way.
-    if (caller_sleeps_.load()) {
-      std::lock_guard<std::mutex> lock(mutex_);
-      done_.notify_one();
-    }
-  }
-}
-
-// Waits awake for a task. False: the time is over, or the run, or the thread is not to take part.
-bool ThreadPool::Team::AwaitLoop(int thread, int64_t end) {
-  bool in_run = in_run_.load(std::memory_order_relaxed);
-  for (int i = 1; !IsWanted(thread); ++i) {
-    const bool was_in_run = in_run;
-    in_run = in_run_.load(std::memory_order_relaxed);
-    if (was_in_run && !in_run) {
-      if (!lingers_.load(std::memory_order_relaxed)) return false;
-      end = port::NowNanos() + kMaxSpinNs;
-    }
-    if (thread >= n_active_.load(std::memory_order_relaxed)) return false;
-    CpuRelax();
-    if (i % kSpinsPerLook == 0 && port::NowNanos() >= end) return false;
-  }
-  return true;
-}
-
-// `until_run`: the beginning of a run ends the sleep, too.
-void ThreadPool::Team::SleepUntilCalled(int thread, bool until_run) {
-  Worker& worker = workers_[static_cast<size_t>(thread)];
-  std::unique_lock<std::mutex> lock(mutex_);
-  const uint64_t n_calls = worker.n_calls;
-  worker.sleeps.store(true);
-  const bool is_called = IsWanted(thread) || (until_run && in_run_.load());
-  if (!is_called) worker.wake.wait(lock, [&] { return worker.n_calls != n_calls; });
-  worker.sleeps.store(false);
-}
-
-void ThreadPool::Team::WorkerLoop(int thread) {
-  int64_t patience = kMaxSpinNs;
-  while (!stop_.load()) {
-    const int64_t start = port::NowNanos();
-    const int64_t most = in_run_.load(std::memory_order_relaxed) ? kMaxSpinInRunNs : kMaxSpinNs;
-    if (!AwaitLoop(thread, start + std::min(patience, most))) {
-      const bool in_vain = port::NowNanos() - start >= patience;
-      if (in_vain) patience = std::max(patience / 2, kMinSpinNs);
-      SleepUntilCalled(thread, !in_vain && thread < n_active_.load());
-      if (port::NowNanos() - start >= most) continue;
-      // Had it stayed awake as long as it may, it would have been there at once.
-    }
-    patience = std::min(2 * patience, most);
-    RunClaims(thread);
-  }
-}
-
 ThreadPool::ThreadPool(int n_threads)
     : n_threads_(std::max(1, n_threads)), team_(n_threads_ > 1 ? new Team(n_threads_) : nullptr) {}
 
@@ -489,12 +329,13 @@ void ThreadPool::ParallelFor(int64_t n_tasks, Body body) {
   for (int64_t task = 0; task < n_tasks; ++task) body(task, 0);
 }
 
-ThreadPool::Run::Run(ThreadPool* pool) : pool_(pool) {
-  if (pool_->team_ != nullptr) pool_->team_->BeginRun();
+ThreadPool::Run::Run(ThreadPool* pool, bool repeats)
+    : team_(pool != nullptr ? pool->team_.get() : nullptr), repeats_(repeats) {
+  if (team_ != nullptr) repeats_ ? team_->BeginRun() : team_->BeginLoops();
 }
 
 ThreadPool::Run::~Run() {
-  if (pool_->team_ != nullptr) pool_->team_->EndRun();
+  if (team_ != nullptr) repeats_ ? team_->EndRun() : team_->EndLoops();
 }
 
 }  // namespace topwork

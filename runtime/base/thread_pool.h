@@ -16,6 +16,8 @@
 namespace topwork {
 
 class ThreadPool {
+  class Team;
+
  public:
   using Body = FunctionRef<void(int64_t task, int thread)>;
 
@@ -32,21 +34,21 @@ class ThreadPool {
   void ParallelFor(int64_t n_tasks, Body body);
 
   // The loops of one run of a network, which repeats: it keeps the workers awake between them, and
-  // remembers what each loop takes. On the thread that calls ParallelFor; Runs do not nest.
+  // remembers what each loop takes. Loops that come once, as those that pack weights, do not repeat: only
+  // their workers stay awake. On the thread that calls ParallelFor; Runs do not nest. Null: there is no pool.
   class Run {
    public:
-    explicit Run(ThreadPool* pool);
+    explicit Run(ThreadPool* pool, bool repeats = true);
     ~Run();
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
    private:
-    ThreadPool* const pool_;
+    Team* const team_;
+    const bool repeats_;
   };
 
  private:
-  class Team;
-
   const int n_threads_;
   const std::unique_ptr<Team> team_;  // null for one thread
 };

@@ -117,6 +117,7 @@ Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
   PlanOptions options = options_;
   options.input_shapes = wanted_shapes_;
   options.pool = pool_.get();
+  const ThreadPool::Run packing(options.pool, false);
   return BuildPlan(model_, options);
 }
 

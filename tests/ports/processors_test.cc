@@ -1,6 +1,7 @@
 // Processors: affinity, cores, speeds and quotas, from trees of files like those of real machines.
 #include <sched.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <thread>
@@ -8,6 +9,7 @@
 
 #include "ports/port.h"
 #include "tests/ports/machine_files.h"
+#include "tests/support/skip.h"
 
 namespace topwork {
 namespace processors_test {
@@ -141,6 +143,29 @@ TEST_CASE("the processors of this machine are those of the thread's affinity", "
   thread.join();
   CHECK(found.n == 1);
   CHECK(found.n_fast == 1);
+}
+
+TEST_CASE("a thread keeps to the processors that it asks for", "[port]") {
+  const std::vector<int> all = port::AllowedProcessors();
+  if (all.size() < 2) TW_SKIP("there is one processor");
+  if (port::CurrentProcessor() < 0) TW_SKIP("the system does not tell processors apart");
+  std::vector<int> kept;
+  int where = -1;
+  bool is_refused = false;
+  std::thread thread([&] {
+    const int here = port::CurrentProcessor();
+    std::vector<int> others = all;
+    others.erase(std::remove(others.begin(), others.end(), here), others.end());
+    if (!port::SetProcessors(others)) return;
+    kept = port::AllowedProcessors();
+    where = port::CurrentProcessor() != here ? here : -1;
+    is_refused = !port::SetProcessors({});
+  });
+  thread.join();
+  CHECK(kept.size() == all.size() - 1);
+  CHECK(std::find(all.begin(), all.end(), where) != all.end());
+  CHECK(is_refused);
+  CHECK(port::AllowedProcessors() == all);
 }
 
 }  // namespace processors_test

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "ports/port.h"
 #include "tests/support/skip.h"
 
 namespace topwork {
@@ -160,6 +161,38 @@ TEST_CASE("two tasks run at the same time on two threads", "[base]") {
     }
   });
   CHECK(met);
+}
+
+// Some systems leave a worker where it was, or wake it on the caller's processor.
+TEST_CASE("a worker leaves the processor to the caller", "[base]") {
+  if (port::AllowedProcessors().size() < 2) TW_SKIP("there is one processor");
+  if (port::CurrentProcessor() < 0) TW_SKIP("the system does not tell processors apart");
+  std::vector<int> caller, worker;
+  std::thread thread([&] {
+    ThreadPool pool(2);
+    int of_worker = -1;
+    // Two tasks that wait for each other: each thread has one.
+    const auto meet = [&] {
+      std::atomic<int> n{0};
+      pool.ParallelFor(2, [&](int64_t, int index) {
+        if (index == 1) of_worker = port::CurrentProcessor();
+        n.fetch_add(1);
+        while (n.load() < 2) {
+        }
+      });
+    };
+    meet();
+    for (int i = 0; i < 10; ++i) {
+      Delay(2000);  // the worker sleeps
+      if (!port::SetProcessors({of_worker})) return;
+      meet();
+      caller.push_back(port::CurrentProcessor());
+      worker.push_back(of_worker);
+    }
+  });
+  thread.join();
+  REQUIRE(caller.size() == 10);
+  for (size_t i = 0; i < 10; ++i) CHECK(caller[i] != worker[i]);
 }
 
 TEST_CASE("pools come and go without work", "[base]") {
