@@ -142,7 +142,7 @@ struct OpDef {
   bool fuses_residual = false;     // so can an ADD
   bool adds_to_dynamic = false;    // also where its weights are quantized and its data are floats
   bool fuses_product = false;      // so can a MUL with its own input
-  bool fuses_table = false;        // so can a function of a byte, where its data are bytes
+  bool fuses_function = false;     // so can one of a byte, or of floats LOGISTIC and HARD_SWISH
   // Every element of its one output follows from the inputs' elements there, as broadcast, and from
   // nothing else; inputs can have any values.
   bool by_element = false;
@@ -208,7 +208,7 @@ struct OpDef {
   constexpr OpDef FusesResidual() const { return With(&OpDef::fuses_residual, true); }
   constexpr OpDef AddsToDynamic() const { return With(&OpDef::adds_to_dynamic, true); }
   constexpr OpDef FusesProduct() const { return With(&OpDef::fuses_product, true); }
-  constexpr OpDef FusesTable() const { return With(&OpDef::fuses_table, true); }
+  constexpr OpDef FusesFunction() const { return With(&OpDef::fuses_function, true); }
   constexpr OpDef ByElement() const { return With(&OpDef::by_element, true); }
   constexpr OpDef Becomes(Activation activation) const {
     return With(&OpDef::as_activation, activation);

@@ -43,6 +43,9 @@ struct OpParams {
   // Bytes become what a table of 256 answers says: QUANTIZE's, input 1, and convolutions' results,
   // input 3, which has the scale that results are rounded with (set by fusion only).
   bool fused_table = false;
+  // The UnaryFn that every float result of a convolution goes through, after the activation (set by
+  // fusion only); −1: none.
+  int8_t fused_function = -1;
 
   // Axes and reductions.
   int32_t axis = 0;

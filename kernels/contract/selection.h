@@ -55,12 +55,13 @@ constexpr bool kShortLoops = false;
 #endif
 
 // The smallest library shares images out by rows alone, each by itself, and keeps functions of bytes
-// as operators of their own.
+// and of floats as operators of their own.
 #if defined(__OPTIMIZE_SIZE__)
 constexpr bool kSharesFinely = false, kFusesTables = false;
 #else
 constexpr bool kSharesFinely = true, kFusesTables = !kShortLoops;
 #endif
+constexpr bool kFusesFunctions = kFusesTables;
 // Weights that were arranged for an OpenCL device are kept on disk.
 constexpr bool kKeepsWeights = !kShortLoops;
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/contract/functions.h"
+#include "kernels/contract/kept_range.h"
 
 namespace topwork {
 
@@ -25,6 +26,12 @@ struct BinaryTile {
   int64_t a_row = 0, b_row = 0;
   int a_step = 1, b_step = 1;
   float lo = 0.0f, hi = 0.0f;
+};
+
+// `rows` times n values, which lie `step` apart.
+struct FloatRows {
+  float* values = nullptr;
+  int64_t rows = 0, n = 0, step = 0;
 };
 
 using UnaryFunction = void (*)(const float* x, float* y, int64_t n, float alpha);
@@ -59,6 +66,9 @@ struct ElementwiseKernels {
   // where short_row is 0.
   void (*softmax)(const float* x, float* y, int64_t rows, int64_t n, float beta);
   int64_t short_row;
+  // What convolutions end with, in place: kSwish, kLogistic or kHardSwish, with the bits of `unary`. Widens
+  // `range` by the results unless it is null. Null itself where no convolution ends so (kFusesFunctions).
+  void (*end_rows)(UnaryFn fn, const FloatRows& rows, KeptRange::Lanes* range);
 
   const QuantElementwiseKernels* quantized;
 };

@@ -14,6 +14,7 @@ extern const BinaryFunction kBinaryFunctions[kNumBinaryFns];
 extern const QuantElementwiseKernels kQuantElementwiseKernels;
 extern const ElementwiseKernels kElementwiseKernels;
 
+void EndRows(UnaryFn fn, const FloatRows& rows, KeptRange::Lanes* range);
 void SoftmaxOfShortRows(const float* in, float* out, int64_t rows, int64_t n, float beta);
 
 namespace {
@@ -211,6 +212,7 @@ const ElementwiseKernels kElementwiseKernels = {
     Quantize<int16_t, -32768, 32767>,
     kShortLoops ? nullptr : SoftmaxOfShortRows,
     kShortLoops ? 0 : 4 * kLanes,
+    kFusesFunctions ? EndRows : nullptr,
     &kQuantElementwiseKernels,
 };
 

@@ -1,6 +1,7 @@
 // The float32 loops of unary operators, one instruction set's copy (see elementwise.h).
 //
 // Sine and cosine call libm element by element: they are rare, and it is exact for large angles.
+#include "kernels/contract/selection.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/vector_math.h"
 
@@ -8,6 +9,7 @@ namespace topwork {
 namespace TW_ISA {
 
 extern const UnaryFunction kUnaryFunctions[kNumUnaryFns];
+void EndRows(UnaryFn fn, const FloatRows& rows, KeptRange::Lanes* range);
 
 namespace {
 
@@ -88,8 +90,11 @@ TW_INLINE Vec SixthOf(Vec x) {
 #endif
 }
 
+TW_INLINE Vec HardSwish(Vec v) { return v * SixthOf(Clamp(v + 3.0f, Splat(0.0f), Splat(6.0f))); }
+TW_INLINE Vec Swish(Vec v) { return v * Logistic(v); }
+
 void HardSwishOf(const float* x, float* y, int64_t n, float) {
-  Map(x, y, n, [](Vec v) { return v * SixthOf(Clamp(v + 3.0f, Splat(0.0f), Splat(6.0f))); });
+  Map(x, y, n, [](Vec v) { return HardSwish(v); });
 }
 
 void LogisticOf(const float* x, float* y, int64_t n, float) {
@@ -97,7 +102,49 @@ void LogisticOf(const float* x, float* y, int64_t n, float) {
 }
 
 void SwishOf(const float* x, float* y, int64_t n, float) {
-  Map(x, y, n, [](Vec v) { return v * Logistic(v); });
+  Map(x, y, n, [](Vec v) { return Swish(v); });
+}
+
+// See ElementwiseKernels::end_rows. The last values of a row are a whole vector that was read before its
+// first ones became results.
+template <bool kWidens, typename F>
+TW_INLINE void MapRows(const FloatRows& rows, KeptRange::Lanes* range, F f) {
+  Vec least = {}, most = {};
+  const auto end = [&](Vec v) {
+    if (!kWidens) return;
+    least = Lesser(v, least);
+    most = Greater(v, most);
+  };
+  const int64_t n = rows.n, rest = n % kLanes;
+  for (int64_t row = 0; row < rows.rows; ++row) {
+    float* y = rows.values + row * rows.step;
+    Vec last = {};
+    if (rest != 0) last = n > kLanes ? Load(y + n - kLanes) : LoadFirst(y, static_cast<int>(n));
+    for (int64_t i = 0; i + kLanes <= n; i += kLanes) {
+      const Vec v = f(Load(y + i));
+      Store(y + i, v);
+      end(v);
+    }
+    if (rest == 0) continue;
+    const Vec v = f(last);
+    if (n >= kLanes) {
+      Store(y + n - kLanes, v);
+      end(v);
+    } else {
+      StoreFirst(y, v, static_cast<int>(n));
+      end(LoadFirst(y, static_cast<int>(n)));  // zeros behind them
+    }
+  }
+  if (kWidens) WidenRange(range, least, most);
+}
+
+template <typename F>
+TW_INLINE void MapRows(const FloatRows& rows, KeptRange::Lanes* range, F f) {
+  if (range != nullptr) {
+    MapRows<true>(rows, range, f);
+  } else {
+    MapRows<false>(rows, range, f);
+  }
 }
 
 void TanhOf(const float* x, float* y, int64_t n, float) {
@@ -164,6 +211,13 @@ void SignOf(const float* x, float* y, int64_t n, float) {
 }
 
 }  // namespace
+
+void EndRows(UnaryFn fn, const FloatRows& rows, KeptRange::Lanes* range) {
+  if (!kFusesFunctions) return;
+  if (fn == UnaryFn::kSwish) return MapRows(rows, range, [](Vec v) { return Swish(v); });
+  if (fn == UnaryFn::kLogistic) return MapRows(rows, range, [](Vec v) { return Logistic(v); });
+  MapRows(rows, range, [](Vec v) { return HardSwish(v); });
+}
 
 #define TW_ROW(name, number, formula) name##Of,
 const UnaryFunction kUnaryFunctions[kNumUnaryFns] = {TW_UNARY_FUNCTIONS(TW_ROW)};

@@ -308,6 +308,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   if (options.optimize) TW_RETURN_IF_ERROR(Fuse(&graph));
   if (!kShortLoops && options.optimize && options.devices.empty()) {
     TW_RETURN_IF_ERROR(FuseBytes(&graph));
+    if (kFusesFunctions) FuseFunctions(&graph);
   }
   if (!options.devices.empty()) graph.FillHalves();
   AssignDevices(options, &graph);

@@ -141,7 +141,7 @@ class ByteFuser {
     const int maker = graph_.Producer(root);
     if (maker < 0) return -1;
     const Op& op = graph_.ops[static_cast<size_t>(maker)].op;
-    const bool takes = op.def != nullptr && op.def->fuses_table && !op.params.fused_table &&
+    const bool takes = op.def != nullptr && op.def->fuses_function && !op.params.fused_table &&
                        op.inputs.size() <= 3 && !TouchesState(graph_, op) &&
                        View(op.inputs[0]).dtype == View(root).dtype &&
                        View(result).dtype == View(root).dtype;

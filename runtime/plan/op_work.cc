@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/contract/selection.h"
+
 namespace topwork {
 namespace {
 
@@ -25,14 +27,18 @@ double FlopsOf(const T& op, ShapeFunction shape_of) {
   };
   double outputs = 0.0;
   for (int v : op.outputs) outputs += v < 0 ? 0.0 : ElementsOf(shape_of(v));
+  const auto with_function = [&](double flops) {  // that a convolution ends with
+    const bool has_one = kFusesFunctions && op.params.fused_function >= 0;
+    return has_one ? flops + kFlopsOfFunction * outputs : flops;
+  };
   switch (op.def == nullptr ? WorkRule::kElements : op.def->work) {
     case WorkRule::kWeights: {
       const Shape& weights = in(1);
       const double channels = weights.rank() == 0 ? 1.0 : static_cast<double>(weights[0]);
-      return 2.0 * outputs * ElementsOf(weights) / std::max(1.0, channels);
+      return with_function(2.0 * outputs * ElementsOf(weights) / std::max(1.0, channels));
     }
     case WorkRule::kDepthwise:
-      return 2.0 * outputs * ElementsOf(in(1)) / std::max(1.0, Dim(in(1), 1));
+      return with_function(2.0 * outputs * ElementsOf(in(1)) / std::max(1.0, Dim(in(1), 1)));
     case WorkRule::kTransposed:
       return 2.0 * ElementsOf(in(2)) * ElementsOf(in(1)) / std::max(1.0, Dim(in(1), 1));
     case WorkRule::kMatMul:

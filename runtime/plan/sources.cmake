@@ -29,4 +29,5 @@ set(PLAN_SOURCES
   band_program.cc
   choose_bands.cc
   make_bands.cc
+  fuse_functions.cc
 )

@@ -113,6 +113,10 @@ Status Fuse(WorkGraph* graph);
 // keep their bits. For graphs that run on the CPU alone: devices have no such tables.
 Status FuseBytes(WorkGraph* graph);
 
+// Functions of floats become the end of the convolutions before them, with the same bits. For graphs that
+// run on the CPU alone, too.
+void FuseFunctions(WorkGraph* graph);
+
 }  // namespace topwork
 
 #endif  // TOPWORK_RUNTIME_PLAN_WORK_GRAPH_H_

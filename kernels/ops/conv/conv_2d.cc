@@ -18,6 +18,7 @@
 #include "kernels/ops/conv/conv_winograd.h"
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/gemm_sparse.h"
+#include "kernels/ops/shared/result_function.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
 #include "kernels/train/gradients.h"
@@ -245,9 +246,20 @@ void GatherPatches(const ConvState& s, const float* input, int64_t first, int64_
   }
 }
 
+// The columns of the task's panels have their results.
+void EndColumns(const ResultFunction& function, const GemmKernels* kernels, const GemmTask& task,
+                int thread) {
+  const auto first_column = [&](int64_t panel) {
+    return kernels != nullptr ? kernels->first_column(task.n, panel) : panel * kSparseColumns;
+  };
+  const int64_t begin = first_column(task.panel_begin);
+  const int64_t end = std::min(task.n, first_column(task.panel_end));
+  function.Apply(thread, {task.c + begin, task.m, end - begin, task.ldc});
+}
+
 // The product of all pixels, cut into tasks, for every group.
 void RunTasks(const RunContext& context, const ConvState& s, const GemmKernels* kernels,
-              const float* input, const GemmTask& whole) {
+              const float* input, const GemmTask& whole, const ResultFunction* function) {
   const int64_t groups = s.weights.groups, per_group = s.cut.n_tasks();
   const size_t block = ScratchLayout::BlockBytes(s.cut.most_rows * whole.k);
   context.pool->ParallelFor(groups * per_group, [&](int64_t index, int thread) {
@@ -276,12 +288,13 @@ void RunTasks(const RunContext& context, const ConvState& s, const GemmKernels* 
       task.work = s.work.Of(context, thread);
       kernels->run(task);
     }
+    if (kFusesFunctions && function != nullptr) EndColumns(*function, kernels, task, thread);
   });
 }
 
 // Every way but Winograd's; `whole` has bias, residual, c, lo and hi set.
-void RunProducts(const RunContext& context, const ConvState& s, const float* input,
-                 GemmTask whole) {
+void RunProducts(const RunContext& context, const ConvState& s, const float* input, GemmTask whole,
+                 const ResultFunction* function) {
   WeightsNow weights;
   if (!(kHasSparse && s.sparse.present())) weights = GetWeights(s.weights, context, 1);
   whole.packed = weights.data;
@@ -290,16 +303,14 @@ void RunProducts(const RunContext& context, const ConvState& s, const float* inp
   whole.n = s.group_out;
   whole.k = s.weights.layout.k;
   if (s.way == Way::kDirect) {
-    RunDirectConv(s.direct, input, whole, *weights.kernels, s.work, context);
+    RunDirectConv(s.direct, input, whole, *weights.kernels, s.work, context, function);
   } else {
-    RunTasks(context, s, weights.kernels, input, whole);
+    RunTasks(context, s, weights.kernels, input, whole, function);
   }
 }
 
-Status Run(const RunContext& context) {
-  if (kHasQuantized && context.in(1).dtype != DType::kFloat32) return RunQuantizedConv(context);
-  const ConvState& s = context.get_state<ConvState>();
-  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+// `function`: of the results; or null.
+void RunFloats(const RunContext& context, const ConvState& s, const ResultFunction* function) {
   const float* input = context.input_data<float>(0);
   GemmTask whole;
   whole.bias = context.input_data<float>(2);
@@ -308,10 +319,24 @@ Status Run(const RunContext& context) {
   whole.lo = s.lo;
   whole.hi = s.hi;
   if (!kShortLoops && s.way == Way::kWinograd) {
-    RunWinograd(s.winograd, input, whole, context);
+    RunWinograd(s.winograd, input, whole, context, function);
   } else {
-    RunProducts(context, s, input, whole);
+    RunProducts(context, s, input, whole, function);
   }
+}
+
+Status Run(const RunContext& context) {
+  if (kHasQuantized && context.in(1).dtype != DType::kFloat32) return RunQuantizedConv(context);
+  const ConvState& s = context.get_state<ConvState>();
+  if (context.out(0).shape.NumElements() == 0) return Status::Ok();
+  if (kFusesFunctions && context.params->fused_function >= 0) {
+    const RangeKeeper range(context);  // products of floats keep none themselves
+    const ResultFunction function(context, range);
+    RunFloats(context, s, &function);
+    range.Finish();
+    return Status::Ok();
+  }
+  RunFloats(context, s, nullptr);
   ApplyFusedTanh(context);
   return Status::Ok();
 }
@@ -367,7 +392,7 @@ constexpr OpDef kOps[] = {
         .Head(HeadRole::kDense)
         .FusesResidual()
         .AddsToDynamic()
-        .FusesTable()
+        .FusesFunction()
         .FusesActivation()
         .Inputs(2)
         .CountsAxes(),

@@ -75,6 +75,20 @@ void RunImages(const RunContext& context, const QuantizedConvState& s, const voi
   });
 }
 
+// Products of blocks keep no range of their results; a function keeps that of its own.
+bool KeepsRange(const QuantizedConvState& s, const ResultFunction& function) {
+  return !s.product.has_blocks || function.is_there();
+}
+
+void SetEnd(const QuantizedConvState& s, const RangeKeeper& range, const ResultFunction& function,
+            ProductRun* run) {
+  if (function.is_there()) {
+    run->function = &function;
+  } else if (!s.product.has_blocks) {
+    run->range = &range;
+  }
+}
+
 // All images at once: a thread quantizes an image.
 void RunJoined(const RunContext& context, const QuantizedConvState& s) {
   const int64_t pixels = s.window.h.out * s.window.w.out, image = pixels * s.in_c;
@@ -88,6 +102,7 @@ void RunJoined(const RunContext& context, const QuantizedConvState& s) {
     std::fill_n(zeros + b * pixels, pixels, q.zero_point + s.product.native_shift);
   });
   const RangeKeeper range(context);
+  const ResultFunction function(context, range);
   ProductRun run;
   run.m = s.batch * pixels;
   run.c = context.output_data<float>(0);
@@ -95,9 +110,9 @@ void RunJoined(const RunContext& context, const QuantizedConvState& s) {
   run.row_scale = scales;
   run.row_zero = zeros;
   run.row_step = 1;
-  if (!s.product.has_blocks) run.range = &range;
+  SetEnd(s, range, function, &run);
   RunImages(context, s, bytes, 0, &run);
-  if (!s.product.has_blocks) range.Finish();
+  if (KeepsRange(s, function)) range.Finish();
 }
 
 void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
@@ -107,6 +122,7 @@ void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
   float* partials = reinterpret_cast<float*>(context.scratch + s.partials_offset);
   const float* residual = context.input_data<float>(3);
   const RangeKeeper range(context);
+  const ResultFunction function(context, range);
   const bool makes_rows = s.product.makes_rows && s.product.cut.panel_blocks == 1;
   for (int64_t b = 0; b < s.batch; ++b) {
     const float* in = context.input_data<float>(0) + b * image;
@@ -126,10 +142,10 @@ void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
     run.row_scale = &q.scale;
     run.row_zero = &zero;
     if (makes_rows) run.make_rows = &make_rows;
-    if (!s.product.has_blocks) run.range = &range;
+    SetEnd(s, range, function, &run);
     RunImages(context, s, bytes, q.zero_point, &run);
   }
-  if (!s.product.has_blocks) range.Finish();
+  if (KeepsRange(s, function)) range.Finish();
 }
 
 // Runs of A: whole filter rows where their values are neighbours, single taps otherwise.

@@ -100,7 +100,8 @@ int64_t MostValues(const DirectConv& conv) {
 }
 
 void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& whole,
-                   const GemmKernels& kernels, const GemmWork& work, const RunContext& context) {
+                   const GemmKernels& kernels, const GemmWork& work, const RunContext& context,
+                   const ResultFunction* function) {
   const WindowAxis& h = conv.window.h;
   const WindowAxis& w = conv.window.w;
   const int64_t blocks = BlocksOf(conv);
@@ -114,7 +115,7 @@ void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& w
     const float* image = input + b * h.in * w.in * conv.in_c;
     Rectangle r;
     r.y = task % blocks * conv.rows_per_task;
-    const int64_t y_end = std::min(h.out, r.y + conv.rows_per_task);
+    const int64_t y_begin = r.y, y_end = std::min(h.out, r.y + conv.rows_per_task);
     for (; r.y < y_end; r.y += r.rows) {
       r.ty = ClipTaps(h, Origin(h, r.y));
       r.rows = EndOfSameTaps(h, r.y, y_end, r.ty) - r.y;
@@ -124,6 +125,9 @@ void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& w
         RunRectangle(conv, image, b * h.out * w.out, r, mine, kernels);
       }
     }
+    if (!kFusesFunctions || function == nullptr) return;
+    const int64_t row = w.out * conv.out_c;
+    function->Apply(thread, {whole.c + (b * h.out + y_begin) * row, y_end - y_begin, row, row});
   });
 }
 

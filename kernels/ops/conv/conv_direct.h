@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/ops/shared/gemm_plan.h"
+#include "kernels/ops/shared/result_function.h"
 #include "kernels/ops/shared/window.h"
 
 namespace topwork {
@@ -31,7 +32,8 @@ int64_t MostValues(const DirectConv& conv);
 // Runs the whole convolution, one group. `whole` has packed, bias, residual, c, n, k, lo and hi
 // set.
 void RunDirectConv(const DirectConv& conv, const float* input, const GemmTask& whole,
-                   const GemmKernels& kernels, const GemmWork& work, const RunContext& context);
+                   const GemmKernels& kernels, const GemmWork& work, const RunContext& context,
+                   const ResultFunction* function = nullptr);
 
 }  // namespace topwork
 

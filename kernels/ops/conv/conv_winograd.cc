@@ -153,6 +153,7 @@ struct Runner {
   const RunContext& context;
   const float* input;
   const GemmTask& whole;
+  const ResultFunction* function;
 
   int64_t TilesIn(int64_t block) const {
     return std::min(conv.cut.rows, conv.n_tiles - block * conv.cut.rows);
@@ -199,7 +200,24 @@ struct Runner {
     }
   }
 
-  void MakeOutputs(const GemmTask& columns, int64_t block, const float* m) const {
+  // The function of what the tiles have given: of neighbouring tiles, row by row.
+  void EndOutputs(const WinogradOutput& tiles, int thread) const {
+    const WinogradShape& s = conv.shape;
+    const int64_t n = std::min(tiles.channel_end, s.out_c) - tiles.channel_begin;
+    for (int64_t t = tiles.first, end = 0; t < tiles.first + tiles.n && n > 0; t = end) {
+      const int64_t row = t / s.tiles_w, first = t % s.tiles_w;
+      end = std::min(tiles.first + tiles.n, (row + 1) * s.tiles_w);
+      const int64_t x = first * s.tile_w, x_end = std::min(s.out_w, (first + end - t) * s.tile_w);
+      const int64_t y = row % s.tiles_h * s.tile_h, y_end = std::min(s.out_h, y + s.tile_h);
+      for (int64_t at = y; at < y_end; ++at) {
+        const int64_t pixel = (row / s.tiles_h * s.out_h + at) * s.out_w + x;
+        function->Apply(thread,
+                        {whole.c + pixel * s.out_c + tiles.channel_begin, x_end - x, n, s.out_c});
+      }
+    }
+  }
+
+  void MakeOutputs(const GemmTask& columns, int64_t block, const float* m, int thread) const {
     WinogradOutput tiles;
     tiles.m = m;
     tiles.m_stride = conv.m_stride;
@@ -213,6 +231,7 @@ struct Runner {
     tiles.lo = whole.lo;
     tiles.hi = whole.hi;
     transforms.output(conv.shape, tiles);
+    if (kFusesFunctions && function != nullptr) EndOutputs(tiles, thread);
   }
 
   void RunTask(int64_t index, int thread) const {
@@ -225,7 +244,7 @@ struct Runner {
     float* m = Scratch(conv.m_offset, thread, conv.m_stride);
     if (!conv.shares_v()) MakeInputs(block, 0, n, v);
     Multiply(columns, n, v, m);
-    MakeOutputs(columns, block, m);
+    MakeOutputs(columns, block, m, thread);
   }
 };
 
@@ -283,12 +302,12 @@ Status PlanWinograd(PrepareContext* context, const ConvShape& shape, WinogradTil
 }
 
 void RunWinograd(const WinogradConv& conv, const float* input, const GemmTask& whole,
-                 const RunContext& context) {
+                 const RunContext& context, const ResultFunction* function) {
   const WinogradKernels& kernels = *context.cpu->winograd;
   const WinogradTransforms& transforms = conv.tile.is_line() ? kernels.line
                                          : conv.tile.h == 2  ? kernels.two
                                                              : kernels.four;
-  const Runner runner{conv, transforms, context, input, whole};
+  const Runner runner{conv, transforms, context, input, whole, function};
   if (conv.shares_v()) runner.MakeSharedInputs();
   context.pool->ParallelFor(conv.cut.n_tasks(),
                             [&](int64_t index, int thread) { runner.RunTask(index, thread); });

@@ -11,6 +11,7 @@
 #include "kernels/cpu/winograd.h"
 #include "kernels/ops/conv/conv_2d.h"
 #include "kernels/ops/shared/gemm_plan.h"
+#include "kernels/ops/shared/result_function.h"
 
 namespace topwork {
 
@@ -49,7 +50,7 @@ Status PlanWinograd(PrepareContext* context, const ConvShape& shape, WinogradTil
 
 // Runs the whole convolution. `whole` has bias, residual, c, lo and hi set.
 void RunWinograd(const WinogradConv& conv, const float* input, const GemmTask& whole,
-                 const RunContext& context);
+                 const RunContext& context, const ResultFunction* function = nullptr);
 
 }  // namespace topwork
 

@@ -12,6 +12,7 @@
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/gemm_plan.h"
+#include "kernels/ops/shared/result_function.h"
 #include "kernels/ops/shared/weighted.h"
 #include "kernels/ops/shared/window.h"
 #include "kernels/train/gradients.h"
@@ -140,6 +141,7 @@ Status Run(const RunContext& context) {
   const int64_t rows = state.batch * state.out_h;
   const int64_t per_task = state.rows_per_task;
   const RangeKeeper range(context);
+  const ResultFunction function(context, range);
   context.pool->ParallelFor(state.n_tasks(), [&](int64_t task, int thread) {
     DepthwiseRow row;
     row.filter = context.input_data<float>(1);
@@ -151,7 +153,11 @@ Status Run(const RunContext& context) {
       row.out = output + i * out_row;
       row.residual = residual != nullptr ? residual + i * out_row : nullptr;
       context.cpu->depthwise->row(s, row);
-      range.Add(thread, row.out, out_row);
+      if (function.is_there()) {
+        function.Apply(thread, {row.out, 1, out_row, out_row});
+      } else {
+        range.Add(thread, row.out, out_row);
+      }
     }
   });
   range.Finish();
@@ -176,7 +182,7 @@ constexpr OpDef kOps[] = {
         .Work(WorkRule::kDepthwise)
         .Bands(BandRule::kWindow)
         .FusesResidual()
-        .FusesTable()
+        .FusesFunction()
         .FusesActivation()
         .Inputs(2)
         .CountsAxes()

@@ -10,6 +10,7 @@
 #include "kernels/ops/shared/gemm_plan.h"
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/padded_image.h"
+#include "kernels/ops/shared/result_function.h"
 #include "kernels/ops/shared/weighted.h"
 #include "runtime/tensor/packed.h"
 
@@ -310,7 +311,7 @@ void RunRows(const RunContext& context, const QuantizedDepthwiseState& s, int64_
 
 void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t rows,
             const void* source, int32_t zero_point, uint8_t* output, IntegerDepthwiseRows shared,
-            const RangeKeeper* range = nullptr) {
+            const RangeKeeper* range = nullptr, const ResultFunction* function = nullptr) {
   shared.padding = static_cast<uint8_t>(zero_point);
   const uint8_t* images =
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
@@ -327,8 +328,14 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
     row.channel_end = channels.end;
     if (range != nullptr) row.range = range->Of(thread);
     uint8_t* block = context.scratch + s.sums_offset + static_cast<size_t>(thread) * s.sums_block;
-    RunRows(context, s, task * per_task, std::min(rows, (task + 1) * per_task), image_bytes, images,
-            output, wide ? reinterpret_cast<int64_t*>(block) : nullptr, row);
+    const int64_t first = task * per_task, end = std::min(rows, first + per_task);
+    RunRows(context, s, first, end, image_bytes, images, output,
+            wide ? reinterpret_cast<int64_t*>(block) : nullptr, row);
+    if (!kFusesFunctions || function == nullptr) return;
+    const int64_t n = s.parts == 1 ? s.channels : channels.end - channels.begin;
+    float* results = reinterpret_cast<float*>(output) + first * s.shape.out_w * s.channels;
+    function->Apply(thread,
+                    {results + channels.begin, (end - first) * s.shape.out_w, n, s.channels});
   });
 }
 
@@ -347,13 +354,15 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
     row.float_bias = bias;
   }
   const RangeKeeper range(context);
+  const ResultFunction function(context, range);
   for (int64_t b = 0; b < s.batch; ++b) {
     const float* in = context.input_data<float>(0) + b * image;
     const DynamicScale q = QuantizeImage(context, in, image, false, partials, bytes);
     row.in_scale = q.scale;
     row.bias = FoldedBias(context, s, nullptr, q.zero_point);
     uint8_t* out = reinterpret_cast<uint8_t*>(output + b * s.out_h * s.shape.out_w * s.channels);
-    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row, &range);
+    RunAll(context, s, s.out_h, bytes, q.zero_point, out, row,
+           function.is_there() ? nullptr : &range, function.OrNull());
   }
   range.Finish();
   ApplyFusedTanh(context);

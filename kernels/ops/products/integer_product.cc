@@ -215,13 +215,18 @@ void SetOutput(const Whole& whole, int64_t group, int64_t first_row, IntegerTask
   task->bias = whole.bias + padded;
 }
 
-// The task's results have been rounded.
-void LookUp(const Whole& whole, const IntegerTask& task) {
+// The columns of the task have their results: bytes are looked up, floats go through the function.
+void EndColumns(const Whole& whole, const IntegerTask& task, int thread) {
   const IntegerGemm& gemm = *whole.p->gemm;
   const int64_t begin = gemm.first_column(task.n, task.panel_begin);
   const int64_t end = std::min(task.n, gemm.first_column(task.n, task.panel_end));
-  LookUpRows(*whole.context, whole.table, task.m, end - begin, task.ldc,
-             static_cast<uint8_t*>(task.c) + begin);
+  if (whole.table != nullptr) {
+    LookUpRows(*whole.context, whole.table, task.m, end - begin, task.ldc,
+               static_cast<uint8_t*>(task.c) + begin);
+  } else if (whole.run->function != nullptr) {
+    whole.run->function->Apply(
+        thread, {static_cast<float*>(task.c) + begin, task.m, end - begin, task.ldc});
+  }
 }
 
 void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offsets) {
@@ -267,7 +272,7 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
     task.row_term = terms;
   }
   p.gemm->run(task);
-  if (kFusesTables && whole.table != nullptr) LookUp(whole, task);
+  if (kFusesTables) EndColumns(whole, task, thread);
 }
 
 Status PlanBias(const PrepareContext& context, ScratchLayout* scratch, IntegerProduct* p) {

@@ -17,6 +17,7 @@
 #include "kernels/ops/products/requantizer.h"
 #include "kernels/ops/shared/dynamic_range.h"
 #include "kernels/ops/shared/gemm_plan.h"
+#include "kernels/ops/shared/result_function.h"
 
 namespace topwork {
 
@@ -115,6 +116,7 @@ struct ProductRun {
   // kDynamicRange without has_blocks; or null:
   const float* addend = nullptr;  // m x n, added before the activation
   const RangeKeeper* range = nullptr;
+  const ResultFunction* function = nullptr;  // kDynamicRange; or null
 };
 void RunIntegerProduct(const RunContext& context, const IntegerProduct& product,
                        const ProductRun& run, RowOffsets row_offsets);
