@@ -4,7 +4,7 @@
 
 Says {"version": ...} once its packages are imported. Then it answers each line of its input:
   {"do": "open", "model": PATH, "threads": N, "batch": N}  opens, runs once: {"open_ms", "peak_mb"}
-  {"do": "turn", "ms": N}                                  runs for so long: {"times": [ms, ...]}
+  {"do": "turn", "ms": N, "every": MS}                     runs for so long: {"times": [ms, ...]}
   {"do": "answer"}                                         the outputs of the last run: {"values"}
 A request that fails is answered with {"error": ...}. All engines get the same input values.
 """
@@ -76,8 +76,9 @@ class Server:
         return {"open_ms": 1e3 * (opened - start + end - filled),
                 "peak_mb": (status_kb("VmHWM") - before) / 1024}
 
-    def turn(self, ms):
-        """Short runs until the time is over. The first ones wake the engine up and do not count."""
+    def turn(self, ms, every=0):
+        """Runs until the time is over, one each `every` ms, or one after the other. The first ones wake the
+        engine up and do not count."""
         run, clock = self.engine.run, time.perf_counter
         for _ in range(WARM_RUNS):
             run()
@@ -87,6 +88,8 @@ class Server:
             run()
             end = clock()
             times.append(1e3 * (end - start))
+            if every:
+                time.sleep(max(0.0, every / 1e3 - (clock() - start)))
             if end - begin > ms / 1e3 and len(times) >= LEAST_RUNS:
                 break
         return {"times": times}

@@ -91,11 +91,11 @@ class Side:
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGCONT)
 
-    def turn(self, ms):
-        """Times of the runs of one turn; stopped before and after."""
+    def turn(self, ms, every=0):
+        """Times of the runs of one turn (compare_engine.py); stopped before and after."""
         self.go()
         try:
-            return self.ask("turn", ms=ms)["times"]
+            return self.ask("turn", ms=ms, every=every)["times"]
         finally:
             self.stop()
             time.sleep(PAUSE_S)
@@ -122,7 +122,7 @@ class Busy:
         self.process.wait()
 
 
-def take_turns(sides, rounds, ms):
+def take_turns(sides, rounds, ms, every=0):
     """The times of each side, round by round: [side][round] is a list of ms. Every round begins with
     another side. A side that fails leaves; its entry is the SideError."""
     times = [[] for _ in sides]
@@ -132,7 +132,7 @@ def take_turns(sides, rounds, ms):
             if isinstance(times[i], SideError):
                 continue
             try:
-                times[i].append(sides[i].turn(ms))
+                times[i].append(sides[i].turn(ms, every))
             except SideError as error:
                 times[i] = error
     return times

@@ -27,13 +27,13 @@ inline std::shared_ptr<const Model> OpenSpec(const ModelSpec& spec) {
 inline Result<std::unique_ptr<Session>> TryOpenSession(const ModelSpec& spec,
                                                        SessionOptions options = {}) {
   TW_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, TryOpenSpec(spec));
-  options.n_threads = 1;
+  if (options.n_threads == 0) options.n_threads = 1;  // unless the test says how many
   return Session::Create(std::move(model), options);
 }
 
 inline std::unique_ptr<Session> OpenSession(std::shared_ptr<const Model> model,
                                             SessionOptions options = {}) {
-  options.n_threads = 1;
+  if (options.n_threads == 0) options.n_threads = 1;  // unless the test says how many
   auto session = Session::Create(std::move(model), options);
   REQUIRE(session.status().ToString() == "OK");
   return std::move(session.value());
