@@ -75,9 +75,18 @@ ThreadPool::Team::~Team() {
 
 // The next loops, or a run, are expected at once.
 void ThreadPool::Team::BeginLoops() {
+  NoteProcessor();
   is_patient_.store(true);
   lingers_.store(true);
   in_run_.store(true);
+}
+
+// Workers read it: it is written when it has changed.
+void ThreadPool::Team::NoteProcessor() {
+  const int processor = port::CurrentProcessor();
+  if (processor != caller_processor_.load(std::memory_order_relaxed)) {
+    caller_processor_.store(processor, std::memory_order_relaxed);
+  }
 }
 
 void ThreadPool::Team::EndLoops() { in_run_.store(false); }
@@ -94,6 +103,7 @@ void ThreadPool::Team::BeginRun() {
   const bool is_alone = is_trial_ || n_active_.load(std::memory_order_relaxed) == 1;
   const bool tries = n_runs_ < kRunsOfTries || n_runs_ % kRunsPerTry < 2;
   loops_.BeginRun(tries && n_runs_ >= kFirstRuns && !is_alone);
+  NoteProcessor();
   run_start_ = port::NowNanos();
   const bool lingers = run_start_ - run_end_ < kMaxSpinNs;
   lingers_.store(lingers);
@@ -281,8 +291,8 @@ bool ThreadPool::Team::Claim(bool from_front, int64_t* begin, int64_t* end) {
 // Starts or wakes up to n_wanted of the active workers: those that were never wanted before, and
 // those that sleep.
 void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
-  caller_processor_.store(port::CurrentProcessor(), std::memory_order_relaxed);
   const int n_active = n_active_.load(std::memory_order_relaxed);
+  if (!repeats_) NoteProcessor();
   for (int i = 1; i < n_active && i <= n_wanted; ++i) {
     Worker& worker = workers_[static_cast<size_t>(i)];
     if (i == n_started_) {

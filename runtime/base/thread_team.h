@@ -58,6 +58,7 @@ class ThreadPool::Team {
   void SetLeastClaim(int64_t n_tasks, double task_ns);
   int64_t ClaimOf(int64_t n_left) const;
   bool Claim(bool from_front, int64_t* begin, int64_t* end);
+  void NoteProcessor();
   void WakeWorkers(int64_t n_wanted);
   bool IsTrial() const;
   bool JudgeRun(double nanos);
@@ -85,7 +86,7 @@ class ThreadPool::Team {
   std::atomic<bool> is_patient_{false};  // workers wait awake as long as they may
   std::atomic<bool> lingers_{false};     // the next run is expected at once
   std::atomic<bool> caller_sleeps_{false};
-  std::atomic<int> caller_processor_{-1};  // when it woke threads last
+  std::atomic<int> caller_processor_{-1};  // as its run began
   std::atomic<int> n_active_;              // threads that share loops now, the caller counted
 
   // The caller's own.

@@ -77,6 +77,7 @@ void ThreadPool::Team::WorkerLoop(int thread) {
   worker.allowed = port::AllowedProcessors();
   AvoidCaller(&worker);
   while (!stop_.load()) {
+    if (worker.avoided >= 0) AvoidCaller(&worker);  // it may have come here
     const int64_t start = port::NowNanos();
     const int64_t most = in_run_.load(std::memory_order_relaxed) ? kMaxSpinInRunNs : kMaxSpinNs;
     const int64_t wait =
