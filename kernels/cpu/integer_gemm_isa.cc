@@ -123,13 +123,19 @@ void EndColumns(const IntegerTask& t, const int32_t* products, int64_t stride, i
 
 using EndFunction = void (*)(const IntegerTask&, const int32_t*, int64_t, int64_t, int, int64_t);
 
+// of(Number<n>()) for as many vectors.
+template <class Of>
+TW_INLINE auto OfVectors(int n_vectors, const Of& of) {
+  constexpr int kThree = kMaxVectors < 3 ? kMaxVectors : 3;
+  return n_vectors == 1   ? of(Number<1>())
+         : n_vectors == 2 ? of(Number<2>())
+         : n_vectors == 3 ? of(Number<kThree>())
+                          : of(Number<kMaxVectors>());
+}
+
 template <class Columns>
 EndFunction EndOf(int n_vectors) {
-  constexpr int kThree = kMaxVectors < 3 ? kMaxVectors : 3;
-  return n_vectors == 1   ? EndColumns<Columns, 1>
-         : n_vectors == 2 ? EndColumns<Columns, 2>
-         : n_vectors == 3 ? EndColumns<Columns, kThree>
-                          : EndColumns<Columns, kMaxVectors>;
+  return OfVectors(n_vectors, [](auto n) { return &EndColumns<Columns, decltype(n)::value>; });
 }
 
 void EndBytes(const IntegerTask& t, const int32_t* products, int64_t row, int rows, int64_t n0,
@@ -232,20 +238,13 @@ void EndFloatRows(const IntegerTask& t, const int32_t* products, const int32_t* 
   }
   if (t.range != nullptr) WidenRange(t.range, least, most);
 }
-
-using EndFloats = void (*)(const IntegerTask&, const int32_t*, const int32_t*, int64_t, int,
-                           int64_t);
 #endif
 
 void EndFloat(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
               int rows, int64_t n0, int n_vectors) {
 #if !defined(__OPTIMIZE_SIZE__)
   if (t.row_step == 0 && n0 + n_vectors * kLanes <= t.n) {
-    constexpr int kThree = kMaxVectors < 3 ? kMaxVectors : 3;
-    const EndFloats end = n_vectors == 1   ? EndFloatRows<1>
-                          : n_vectors == 2 ? EndFloatRows<2>
-                          : n_vectors == 3 ? EndFloatRows<kThree>
-                                           : EndFloatRows<kMaxVectors>;
+    const auto end = OfVectors(n_vectors, [](auto n) { return &EndFloatRows<decltype(n)::value>; });
     return end(t, products, sums, row, rows, n0);
   }
 #endif

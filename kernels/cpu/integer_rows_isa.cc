@@ -78,6 +78,12 @@ TW_INLINE IVec Quantized(Vec v, float inverse, float zero_point, Vec lo, Vec hi)
   v = Lesser(Greater(v * inverse + zero_point, lo), hi);
 #if defined(__aarch64__)
   return (IVec)vcvtaq_s32_f32((float32x4_t)v);
+#elif defined(__AVX512F__)
+  // (gcc makes three instructions of the two that give a half the sign of v.)
+  const __m512i half = _mm512_castps_si512(_mm512_set1_ps(0.49999997f));
+  const __m512i signed_half = _mm512_ternarylogic_epi32((__m512i)v, _mm512_set1_epi32(INT32_MIN),
+                                                        half, 0xEA);  // (v & sign) | half
+  return (IVec)_mm512_cvttps_epi32(_mm512_add_ps((__m512)v, _mm512_castsi512_ps(signed_half)));
 #else
   const IVec half = reinterpret_cast<IVec>(Vec{} + 0.49999997f);
   const IVec signed_half = (reinterpret_cast<IVec>(v) & INT32_MIN) | half;
@@ -85,51 +91,23 @@ TW_INLINE IVec Quantized(Vec v, float inverse, float zero_point, Vec lo, Vec hi)
 #endif
 }
 
-#if defined(__AVX512F__) && !defined(__OPTIMIZE_SIZE__)
-// Four vectors, in as few instructions as there are: packing saturates to bytes, which is their range
-// but for -128.
-TW_INLINE void QuantizeFour(const float* in, __m512 inverse, __m512 zero_point, __m512 lo,
-                            uint8_t* out) {
-  const __m512i sign = _mm512_set1_epi32(INT32_MIN);
-  const __m512i half = _mm512_castps_si512(_mm512_set1_ps(0.49999997f));
-  constexpr int kSignOrHalf = 0xEA;  // (a & b) | c
-  __m512i v[4];
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) {
-    __m512 x = _mm512_fmadd_ps(_mm512_loadu_ps(in + k * kLanes), inverse, zero_point);
-    x = _mm512_min_ps(_mm512_max_ps(x, lo), _mm512_set1_ps(127.0f));
-    const __m512i away = _mm512_ternarylogic_epi32(_mm512_castps_si512(x), sign, half, kSignOrHalf);
-    v[k] = _mm512_cvttps_epi32(_mm512_add_ps(x, _mm512_castsi512_ps(away)));
-  }
-  const __m512i low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high)));
-}
-#endif
-
 void Quantize(const float* in, int64_t n, float inverse_scale, int32_t zero_point, int32_t lo,
               int8_t* out) {
   constexpr int kMany = 4 * kLanes;
   const float zero = static_cast<float>(zero_point);
   const Vec low = Vec{} + static_cast<float>(lo), high = Vec{} + 127.0f;
+  const ByteRange range = MakeByteRange(0, lo, 127);
   uint8_t* to = reinterpret_cast<uint8_t*>(out);
   int64_t i = 0;
   if (n >= kMany) {
     for (; i < n; i += kMany) {
       if (i + kMany > n) i = n - kMany;  // some values again
-#if defined(__AVX512F__) && !defined(__OPTIMIZE_SIZE__)
-      QuantizeFour(in + i, _mm512_set1_ps(inverse_scale), _mm512_set1_ps(zero), (__m512)low,
-                   to + i);
-#else
-      const ByteRange range = MakeByteRange(0, lo, 127);
       IVec v[4];
 #pragma GCC unroll 4
       for (int k = 0; k < 4; ++k) {
         v[k] = Quantized(Load(in + i + k * kLanes), inverse_scale, zero, low, high);
       }
-      // (They are in the range.)
-      StoreParts<4>(to + i, PackInts<true>(range, v), 0, kMany);
-#endif
+      StoreParts<4>(to + i, PackInts<true>(range, v), 0, kMany);  // they are in the range
     }
     return;
   }

@@ -342,7 +342,8 @@ TW_INLINE ByteVec PackInts(const ByteRange& r, const IVec (&v)[kN]) {
   const IVec v1 = v[kN > 1 ? 1 : 0], v2 = v[kN > 2 ? 2 : 0], v3 = v[kN > 3 ? 3 : 0];
 #if defined(__AVX2__)
   const IVec low = AddHalves(PackHalves(v[0], v1), r.zero_point);
-  return ClampBytes(r, PackBytes(low, kN > 2 ? AddHalves(PackHalves(v2, v3), r.zero_point) : low));
+  const ByteVec all = PackBytes(low, kN > 2 ? AddHalves(PackHalves(v2, v3), r.zero_point) : low);
+  return kIsWhole ? all : ClampBytes(r, all);
 #elif defined(__ARM_NEON)
   const auto halves = [&](IVec a, IVec b) {
     const int16x4_t first = vqmovn_s32(reinterpret_cast<int32x4_t>(a));
@@ -430,9 +431,12 @@ TW_INLINE void StoreParts(uint8_t* p, ByteVec v, int j, int count) {
     _mm512_mask_storeu_epi8(p, (uint64_t{1} << count) - 1, all);
     return;
   }
+  if (kN == 4) {
+    _mm512_storeu_si512(p, all);
+    return;
+  }
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), half);
   StorePart(p + 2 * kLanes, v, 2);
-  if (kN == 4) StorePart(p + 3 * kLanes, v, 3);
 #else
   if (count == kN * kLanes) {
     if (kN == 4) {

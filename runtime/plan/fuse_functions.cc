@@ -12,14 +12,13 @@ namespace {
 int FunctionOf(const WorkGraph& graph, const Op& op) {
   if (op.def == nullptr || op.inputs.size() != 1 || op.outputs.size() != 1) return -1;
   if (graph.views[static_cast<size_t>(op.inputs[0])].dtype != DType::kFloat32) return -1;
-  if (op.code == OpCode::kHardSwish) return static_cast<int>(UnaryFn::kHardSwish);
-  return op.code == OpCode::kLogistic ? static_cast<int>(LogisticFn(op.params)) : -1;
+  return EndingFunction(op.code, op.params);
 }
 
 // The convolution that makes v for one reader alone and can end with a function; −1: there is none.
 int TakerOf(const WorkGraph& graph, int v) {
   const int maker = graph.Producer(v);
-  if (maker < 0 || graph.CountUses(v) != 1) return -1;
+  if (maker < 0) return -1;
   const Op& op = graph.ops[static_cast<size_t>(maker)].op;
   if (op.def == nullptr || !op.def->fuses_function || TouchesState(graph, op)) return -1;
   // TANH and SIGN_BIT are no clamps: they come when all results are there, or not at all.
@@ -29,7 +28,7 @@ int TakerOf(const WorkGraph& graph, int v) {
   const TensorView& made = graph.views[static_cast<size_t>(v)];
   const bool is_pixel = made.shape.NumElements() == made.shape.back();
   const bool takes = clamps && !is_pixel && op.params.fused_function < 0;
-  return takes ? maker : -1;
+  return takes && graph.CountUses(v) == 1 ? maker : -1;
 }
 
 }  // namespace

@@ -21,6 +21,13 @@ inline UnaryFn LogisticFn(const OpParams& params) {
   return params.fused_product ? UnaryFn::kSwish : UnaryFn::kLogistic;
 }
 
+// The function that the operator computes of floats and a convolution can end with (OpParams::fused_function);
+// −1: none.
+inline int EndingFunction(OpCode code, const OpParams& params) {
+  if (code == OpCode::kHardSwish) return static_cast<int>(UnaryFn::kHardSwish);
+  return code == OpCode::kLogistic ? static_cast<int>(LogisticFn(params)) : -1;
+}
+
 // OpDef::run_cpu of a function without parameters.
 template <UnaryFn kFn>
 Status RunUnary(const RunContext& context) {

@@ -42,11 +42,6 @@ TensorView RoundedOutput(const PrepareContext& context) {
   return view;
 }
 
-double OutputFactor(const PrepareContext& context, size_t channel, const ProductInputs& inputs) {
-  return OutputFactor(*context.input(inputs.data), *context.input(inputs.weights),
-                      RoundedOutput(context), channel);
-}
-
 double OutputFactor(const TensorView& data, const TensorView& weights_view,
                     const TensorView& output, size_t channel) {
   const float in = ScaleOf(data);
@@ -158,8 +153,10 @@ Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
   if (IsInt16(arithmetic)) {
     const TensorView* bias = context.input(inputs.bias);
     bias_64_ = bias == nullptr || bias->dtype == DType::kInt64;
+    const TensorView &data = *context.input(inputs.data), &weights = *context.input(inputs.weights);
+    const TensorView output = RoundedOutput(context);
     for (int64_t c = 0; c < n_channels; ++c) {
-      const double factor = OutputFactor(context, static_cast<size_t>(c), inputs);
+      const double factor = OutputFactor(data, weights, output, static_cast<size_t>(c));
       if (real) {
         reals_.push_back(factor);
       } else {

@@ -31,11 +31,7 @@ struct ProductInputs {
 // What sums become when they are rounded: output 0, or what a fused table takes.
 TensorView RoundedOutput(const PrepareContext& context);
 
-// in_scale * weight_scale[channel] / out_scale.
-double OutputFactor(const PrepareContext& context, size_t channel,
-                    const ProductInputs& inputs = {});
-
-// The same of three tensors whose scales were checked.
+// in_scale * weight_scale[channel] / out_scale, of tensors whose scales were checked.
 double OutputFactor(const TensorView& data, const TensorView& weights, const TensorView& output,
                     size_t channel);
 
