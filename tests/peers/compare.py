@@ -185,17 +185,10 @@ def parse():
 
 def main():
     options = parse()
-    library = pathlib.Path(options.build) / "libtopwork.so"
-    if not library.exists():
-        print(f"SKIP: there is no {library}")
-        sys.exit(peers.SKIP)
+    library = compare_setup.library_of(options.build)
     if options.quick:
         sys.exit(compare_quick.check(library, sys.executable))
-    try:
-        compare_setup.python("peers-venv")
-    except compare_setup.SetupError as error:
-        print(f"SKIP: the peers cannot be installed: {error}")
-        sys.exit(peers.SKIP)
+    compare_setup.need_peers()
     models = compare_setup.models(pathlib.Path(options.build) / "topwork", options.models)
     Comparison(options, compare_rows.Rows()).run(models)
 

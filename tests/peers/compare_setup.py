@@ -52,6 +52,24 @@ def call(command, what, **options):
     return done.stdout.decode(errors="replace")
 
 
+def library_of(build):
+    """libtopwork.so of a release build; ends the script as skipped where there is none."""
+    library = pathlib.Path(build) / "libtopwork.so"
+    if not library.exists():
+        print(f"SKIP: there is no {library}")
+        sys.exit(peers.SKIP)
+    return library
+
+
+def need_peers():
+    """Installs the peers; ends the script as skipped where that fails."""
+    try:
+        python("peers-venv")
+    except SetupError as error:
+        print(f"SKIP: the peers cannot be installed: {error}")
+        sys.exit(peers.SKIP)
+
+
 def go_on_in(name):
     """Runs this script in that environment, unless it does already."""
     if pathlib.Path(sys.prefix).resolve() != (BUILD / name).resolve():
@@ -214,4 +232,7 @@ def is_wanted(model, words):
 def models(topwork, wanted):
     """All models whose names contain one of `wanted` (or all), those of shared/ last."""
     found = [*lite0_models(topwork), *keras_models(wanted), *shared_models(peers.shared_models())]
-    return [model for model in found if is_wanted(model, wanted)]
+    chosen = [model for model in found if is_wanted(model, wanted)]
+    if not chosen:
+        sys.exit(f"no model has {' or '.join(wanted)} in its name; there are {', '.join(m.name for m in found)}")
+    return chosen

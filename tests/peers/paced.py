@@ -71,11 +71,8 @@ def main():
     rows = peers.Rows()
     rows.add_option(parser)
     options = parser.parse_args()
-    try:
-        compare_setup.python("peers-venv")
-    except compare_setup.SetupError as error:
-        print(f"SKIP: LiteRT cannot be installed: {error}")
-        sys.exit(peers.SKIP)
+    compare_setup.library_of(options.build)
+    compare_setup.need_peers()
     for model in compare_setup.models(options.build / "topwork", options.models.split(",")):
         for threads in THREADS:
             rows.rows += rows_of(model, threads, *measure(options, model, threads))
