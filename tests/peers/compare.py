@@ -11,6 +11,7 @@ word. --quick is a test: two threads beat one (compare_quick.py); it needs the s
 README.md beside this file says how it measures.
 """
 import argparse
+import contextlib
 import pathlib
 import statistics
 import sys
@@ -53,12 +54,10 @@ class Comparison:
         self.wrong = []  # what LiteRT, which reads the same file, answers otherwise
 
     def start(self, engine):
-        """A process of the engine, without a model yet."""
+        """A process of the engine, which imports its packages."""
         if engine == "topwork":
             return compare_sides.Side("topwork", sys.executable, self.build / "libtopwork.so")
-        side = compare_sides.Side(engine, compare_setup.python("peers-venv"))
-        self.versions[engine] = side.version
-        return side
+        return compare_sides.Side(engine, compare_setup.python("peers-venv"))
 
     def files(self, model):
         """The file that each engine opens; says why an engine has none."""
@@ -71,19 +70,21 @@ class Comparison:
         return found
 
     def open_all(self, files, threads, batch):
-        """The engines that run the model so, with what their first answer took."""
-        sides, firsts = [], []
+        """The engines that run the model so. How long these take to open it says nothing: the first one
+        reads the file from the disk."""
+        sides, ours = [], None
         for engine, path in files.items():
             side = None
             try:
-                side = self.start(engine)
-                first = opened(side, path, threads, batch)
-                if firsts and correlation(firsts[0]["values"], first["values"]) < LEAST_CORRELATION:
+                side = self.start(engine).wait()
+                self.versions[engine] = side.version
+                values = opened(side, path, threads, batch)["values"]
+                ours = values if ours is None else ours
+                if correlation(ours, values) < LEAST_CORRELATION:
                     if engine == "litert":
                         self.wrong.append(f"{path}, {compare_rows.plural(threads)}, batch {batch}")
                     raise compare_sides.SideError("its answers are others than Topwork's")
                 sides.append(side)
-                firsts.append(first)
             except compare_sides.SideError as error:
                 if side:
                     side.close()
@@ -91,43 +92,54 @@ class Comparison:
                 where = f"{compare_rows.plural(threads)}, batch {batch}"
                 print(f"  {title:14} {where}: left out: {error}", flush=True)
                 if engine == "topwork":
-                    return [], []
-        return sides, firsts
+                    return []
+        return sides
 
-    def measure_starts(self, files, sides, firsts, threads):
-        """More first answers, each in a new process, in turn; every round begins with another engine."""
-        starts = {side.engine: [first] for side, first in zip(sides, firsts)}
-        for number in range(1, self.options.starts):
-            order = list(starts)
-            for engine in order[number % len(order):] + order[:number % len(order)]:
-                try:
-                    with self.start(engine) as side:
-                        starts[engine].append(opened(side, files[engine], threads, 1))
-                except compare_sides.SideError as error:
-                    print(f"  {engine}: a start failed: {error}", flush=True)
-        return starts
+    def measure_starts(self, number, files, threads, starts):
+        """First answers of new processes, in turn; every round begins with another engine. All of a round
+        import their packages at the same time, which takes longer than what is measured."""
+        def attempt(side, step):
+            try:
+                return step()
+            except compare_sides.SideError as error:
+                print(f"  {side.engine}: a start failed: {error}", flush=True)
+                side.close()
+                return None
+
+        order = list(starts)
+        order = order[number % len(order):] + order[:number % len(order)]
+        sides = [self.start(engine) for engine in order]
+        for side in [side for side in sides if attempt(side, side.wait)]:
+            first = attempt(side, lambda side=side: opened(side, files[side.engine], threads, 1))
+            if first:
+                starts[side.engine].append(first)
+                side.close()
 
     def measure(self, model, files, threads, batch):
-        sides, firsts = self.open_all(files, threads, batch)
+        """A part of the starts comes before each of the other measurements, and after: what disturbs the
+        machine for some seconds does not meet them all."""
+        sides = self.open_all(files, threads, batch)
+        starts = {side.engine: [] for side in sides}
+        parts = (False, True, None) if self.options.busy else (False, None)
+        n_starts = self.options.starts if batch == 1 else 0
         try:
             if len(sides) < 2:
                 return
-            engines = [side.engine for side in sides]
-            for busy in (False, True) if self.options.busy else (False,):
-                if busy:
-                    with compare_sides.Busy():
-                        times = self.take_turns(sides)
-                else:
-                    times = self.take_turns(sides)
-                self.rows.latency(model, threads, batch, busy, dict(zip(engines, times)))
-            if batch == 1:
-                self.rows.starts(model, threads, self.measure_starts(files, sides, firsts, threads))
+            for i, busy in enumerate(parts):
+                for number in range(n_starts * i // len(parts), n_starts * (i + 1) // len(parts)):
+                    self.measure_starts(number, files, threads, starts)
+                if busy is not None:
+                    times = self.take_turns(sides, busy)
+                    self.rows.latency(model, threads, batch, busy, dict(zip(starts, times)))
+            if n_starts > 0:
+                self.rows.starts(model, threads, {engine: firsts for engine, firsts in starts.items() if firsts})
         finally:
             for side in sides:
                 side.close()
 
-    def take_turns(self, sides):
-        return compare_sides.take_turns(sides, self.options.rounds, self.options.turn)
+    def take_turns(self, sides, busy):
+        with compare_sides.Busy() if busy else contextlib.nullcontext():
+            return compare_sides.take_turns(sides, self.options.rounds, self.options.turn)
 
     def run(self, models):
         for number, model in enumerate(models, 1):
@@ -149,7 +161,7 @@ class Comparison:
     def open_plan(self, files):
         """Who opens the model, for each batch."""
         for batch in self.options.batches:
-            sides, _ = self.open_all(files, 1, batch)
+            sides = self.open_all(files, 1, batch)
             names = [compare_setup.PEERS.get(side.engine, "Topwork") for side in sides]
             print(f"  batch {batch}: {', '.join(names)}", flush=True)
             for side in sides:
@@ -173,7 +185,7 @@ def parse():
     parser.add_argument("--batches", type=numbers, default=[1, 8])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--turn", type=int, default=150, help="ms of one engine's turn")
-    parser.add_argument("--starts", type=int, default=5, help="processes that open the model")
+    parser.add_argument("--starts", type=int, default=12, help="processes that open the model anew")
     parser.add_argument("--no-busy", dest="busy", action="store_false", help="only the quiet machine")
     peers.Rows().add_option(parser)
     options = parser.parse_args()

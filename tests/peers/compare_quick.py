@@ -58,6 +58,7 @@ def check(library, python):
             compare_sides.Side("topwork", python, library) as other, \
             compare_sides.Side("topwork", python, library) as two:
         for side, threads in ((one, 1), (other, 1), (two, 2)):
+            side.wait()
             side.ask("open", model=str(MODEL), threads=threads, batch=1)
             side.stop()
         best, together = [float("inf"), float("inf")], []

@@ -28,8 +28,8 @@ def end_with_parent():
 
 
 class Side:
-    """An engine in a process of its own. Between its turns the process is stopped, so that no thread of
-    it that still looks for work disturbs the others."""
+    """An engine in a process of its own, which wait() waits for. Between its turns the process is stopped, so
+    that no thread of it that still looks for work disturbs the others."""
 
     def __init__(self, engine, python, *arguments):
         self.engine = engine
@@ -41,11 +41,15 @@ class Side:
             [str(python), "-B", str(HERE / "compare_engine.py"), engine, *map(str, arguments)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.messages, env=environment,
             preexec_fn=end_with_parent)
+
+    def wait(self):
+        """Until its imports are done."""
         try:
             self.version = self.hear()["version"]
         except SideError:
             self.close()
             raise
+        return self
 
     def __enter__(self):
         return self

@@ -40,7 +40,7 @@ class Topwork:
         self.api.tw_version.restype = self.api.tw_last_error.restype = ctypes.c_char_p
         self.api.tw_session_run.argtypes = [ctypes.c_void_p]
         self.api.tw_session_write_input.argtypes = [
-            ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+            ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
         self.version = self.api.tw_version().decode()
         self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
 
@@ -79,7 +79,8 @@ class Topwork:
             info = self.tensor(self.api.tw_session_get_input, i)
             dtype = DTYPES[info.dtype]
             data = values(dtype, info.bytes // SIZES[dtype], SIZES[dtype])
-            self.check(self.api.tw_session_write_input(self.session, i, data, len(data)))
+            first = ctypes.byref(ctypes.c_char.from_buffer(data)) if len(data) else None
+            self.check(self.api.tw_session_write_input(self.session, i, first, len(data)))
 
     def run(self):
         if self.api.tw_session_run(self.session) != 0:

@@ -32,6 +32,7 @@ def sides_of(build, model, threads):
     sides = [compare_sides.Side("topwork", sys.executable, library),
              compare_sides.Side("litert", compare_setup.python("peers-venv"))]
     for side in sides:
+        side.wait()
         side.ask("open", model=str(model.path), threads=threads, batch=1)
         side.stop()
     return sides
