@@ -75,6 +75,10 @@ class ModelReader {
   }
 };
 
+namespace {
+constexpr size_t kEnough = size_t{2} << 20;  // bytes that are worth interrupting threads
+}
+
 Model::Model() = default;
 
 Model::~Model() {
@@ -85,27 +89,21 @@ Model::~Model() {
 }
 
 void Model::Forget(const void* data, size_t size) const {
-  constexpr size_t kEnough = size_t{2} << 20;
-  const bool is_mapped = mapping_ != nullptr && copy_.data() == nullptr;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(bytes_.data());
   const uintptr_t at = reinterpret_cast<uintptr_t>(data);
-  if (!is_mapped || at < begin || size > bytes_.size() || at - begin > bytes_.size() - size) return;
-  {
-    const std::lock_guard<std::mutex> lock(forget_mutex_);
-    forget_begin_ = std::min(forget_begin_, at);
-    forget_end_ = std::max(forget_end_, at + size);
-    forget_bytes_ += size;
-    if (forget_bytes_ < kEnough) return;
-  }
-  ForgetRest();
+  if (at < begin || size > bytes_.size() || at - begin > bytes_.size() - size) return;
+  if (forget_bytes_.fetch_add(size, std::memory_order_relaxed) + size >= kEnough) ForgetRest();
+}
+
+void Model::MakeRoomFor(size_t size) const {
+  const size_t waiting = forget_bytes_.load(std::memory_order_relaxed);
+  if (waiting > 0 && waiting + size >= kEnough) ForgetRest();
 }
 
 void Model::ForgetRest() const {
-  const std::lock_guard<std::mutex> lock(forget_mutex_);
-  if (forget_bytes_ == 0) return;
-  port::ForgetMapped(reinterpret_cast<const void*>(forget_begin_), forget_end_ - forget_begin_);
-  forget_begin_ = UINTPTR_MAX;
-  forget_end_ = forget_bytes_ = 0;
+  forget_bytes_.store(0, std::memory_order_relaxed);
+  const bool is_mapped = mapping_ != nullptr && copy_.data() == nullptr;
+  if (is_mapped && bytes_.size() >= kEnough) port::ForgetMapped(bytes_.data(), bytes_.size());
 }
 
 Result<std::shared_ptr<const Model>> Model::OpenFile(const std::string& path) {

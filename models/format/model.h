@@ -3,6 +3,7 @@
 #ifndef TOPWORK_MODELS_FORMAT_MODEL_H_
 #define TOPWORK_MODELS_FORMAT_MODEL_H_
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -55,9 +56,12 @@ class Model {
   Span<const uint8_t> bytes() const { return bytes_; }
   // A constant of the model is not needed for now: where the file is mapped, its pages leave memory
   // until they are read again. That is put off until there are some MB, or ForgetRest: taking pages
-  // away interrupts every thread of the program.
+  // away interrupts every thread of the program. Then all pages go: around a page that is read, a
+  // system maps others, too. Those of files of less than that stay.
   void Forget(const void* data, size_t size) const;
   void ForgetRest() const;
+  // So much is read next, and forgotten then: with what waits for that it is no more than some MB.
+  void MakeRoomFor(size_t size) const;
   const std::string& description() const { return description_; }
   uint32_t schema_version() const { return schema_version_; }
   const std::vector<Graph>& subgraphs() const { return subgraphs_; }
@@ -97,10 +101,7 @@ class Model {
   std::unique_ptr<Normalization> normalization_;
   int32_t sample_rate_ = 0;
   std::shared_ptr<PackCache> pack_cache_;
-  // What is to be forgotten lies in [begin, end), which may hold other parts, too: they come back.
-  mutable std::mutex forget_mutex_;
-  mutable uintptr_t forget_begin_ = UINTPTR_MAX, forget_end_ = 0;
-  mutable size_t forget_bytes_ = 0;
+  mutable std::atomic<size_t> forget_bytes_{0};
   mutable std::once_flag sha256_once_;
   mutable std::string sha256_;
 };

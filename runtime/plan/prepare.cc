@@ -239,6 +239,7 @@ Result<const void*> PlanPrepareContext::PackConstant(int input, const char* tag,
     const std::string full_tag = TagOf(input, tag);
     const uint16_t* const half = HalfConstant(input);
     const auto pack_and_forget = [&](void* to) {
+      if (release_input && is_models) model_->MakeRoomFor(bytes);
       pack(to);
       if (!release_input || !is_models) return;
       if (half != HalfConstant(input)) EmptyConstant(input, half);

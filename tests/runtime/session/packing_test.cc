@@ -3,7 +3,9 @@
 #include <malloc.h>
 
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -11,9 +13,11 @@
 #include "kernels/cpu/gemm.h"
 #include "runtime/session/session.h"
 #include "tests/support/cpu_tables.h"
+#include "tests/support/embedded.h"
 #include "tests/support/model_builder.h"
 #include "tests/support/open_session.h"
 #include "tests/support/random_floats.h"
+#include "tests/support/resident.h"
 #include "tests/support/skip.h"
 
 namespace topwork {
@@ -349,6 +353,29 @@ TEST_CASE("packing: a resized session takes memory for new weights alone", "[ses
   CHECK(HeapBytes() - session->memory_bytes() < before + large);
 }
 #endif
+
+TEST_CASE("packing: neither a plan nor a resize leaves pages of the file in memory", "[session]") {
+  const test::EmbeddedFile* const network =
+      test::FindEmbedded("models/zoo/efficientnet_lite0_fp16.tflite");
+  REQUIRE(network != nullptr);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  REQUIRE(file != nullptr);
+  REQUIRE(std::fwrite(network->data, 1, network->size, file.get()) == network->size);
+  REQUIRE(std::fflush(file.get()) == 0);
+  const auto model = Model::OpenFd(fileno(file.get()), 0, -1).value();
+  const auto kb = [&] { return test::ResidentKb(model->bytes().data()); };
+  const int read = kb();
+  if (read <= 0) TW_SKIP("/proc/self/smaps does not tell what is in memory");
+  const auto session = test::OpenSession(model);
+  CHECK(kb() <= 128);
+  for (const int batch : {2, 1}) {
+    REQUIRE(session->ResizeInput(0, {batch, 224, 224, 3}).ok());
+    REQUIRE(session->Prepare().ToString() == "OK");
+    CHECK(kb() <= 128);
+    REQUIRE(session->Run().ToString() == "OK");
+    CHECK(kb() <= 512);
+  }
+}
 
 #if defined(__x86_64__)  // kPacksLate
 TEST_CASE("packing: the second run packs the weights of a single row", "[session][sets]") {
