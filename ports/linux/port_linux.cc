@@ -107,10 +107,10 @@ void* AlignedAlloc(size_t alignment, size_t size) {
   void* pointer = nullptr;
 #if defined(MADV_HUGEPAGE)
   // Touching memory for the first time is mostly the cost of taking page after page: large blocks lie
-  // in large pages. A last one is taken, too, that is filled to the half.
+  // in large pages. A last one is taken, too, that is filled to three quarters.
   constexpr size_t kLargePage = size_t{2} << 20;
   const size_t large = size / kLargePage * kLargePage;
-  const size_t rounded = size - large < kLargePage / 2 ? large : large + kLargePage;
+  const size_t rounded = size - large < kLargePage / 4 * 3 ? large : large + kLargePage;
   if (rounded > 0 && alignment <= kLargePage) {
     if (posix_memalign(&pointer, kLargePage, size) != 0) return nullptr;
     madvise(pointer, rounded, MADV_HUGEPAGE);  // what lies behind the block is not touched by it
