@@ -48,8 +48,8 @@ enum class IntegerForm : uint8_t {
 // Whether rows of an image may be computed apart, with the bits that the whole gets.
 enum class BandRule : uint8_t {
   kNone,
-  kWindow,     // it depends on the rows of input 0 that the window reads, and on its row of input 3
-  kPointwise,  // the same, where the window is 1x1 and moves by 1
+  kWindow,  // it depends on the rows of input 0 that the window reads, and on its row of input 3
+  kApart,   // the same, where the window is 1x1, or moves down by more than 1
 };
 
 // How many floating-point operations a run takes.
@@ -248,6 +248,12 @@ Span<const OpDef> Selected() {
     }
   }
 }
+
+// The rows of each file, as Selected gives them. Making the table calls all of these functions: as hot
+// ones they lie side by side, where else a piece of every file's code came into memory with them.
+#define TW_OPS(name) __attribute__((hot)) Span<const OpDef> name##Ops();
+#include "kernels/contract/op_table.inc"
+#undef TW_OPS
 
 // The operator with that builtin code, or null. (op_table.cc)
 const OpDef* FindOp(OpCode code);

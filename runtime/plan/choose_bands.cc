@@ -1,8 +1,8 @@
 // ChooseBands: every chain is estimated; of chains that share operators, those that save most run.
 //
 // A value that does not fit the second-level cache passes through memory twice, when it is written
-// and when it is read; in a chain it does not. For that the chain computes some rows twice, moves
-// rows in its buffers, and calls operators for little work.
+// and when it is read; in a chain it does not, and takes no memory but that of a band. For that the
+// chain computes some rows twice, moves rows in its buffers, and calls operators for little work.
 #include <algorithm>
 
 #include "runtime/plan/bands.h"
@@ -13,14 +13,16 @@
 namespace topwork {
 namespace {
 
-constexpr size_t kMostOps = 3;
+constexpr size_t kMostOps = 5;
+constexpr int kMostWindows = 3;
 // Smaller values stay in the cache.
-constexpr double kCachedBytes = 1 << 20;
+constexpr double kCachedBytes = 512 << 10;
 // Of the buffers of a band.
 constexpr double kBandBytes = 384 << 10;
-// In multiply-adds: what a byte saves, what it costs to move one, what a call costs. Fitted to the
-// layers of EfficientNet-Lite0 and MobileNet with `topwork benchmark --profile`.
-constexpr double kByteGain = 0.4, kMoveCost = 0.3, kCallCost = 15e3;
+// In multiply-adds: what a byte saves, what it costs to move one, what a call costs. The costs are
+// fitted to the layers of EfficientNet-Lite0 and MobileNet with `topwork benchmark --profile`. The
+// gain is that of two threads, which share the way to memory; for one alone it is about none.
+constexpr double kByteGain = 2.5, kMoveCost = 0.3, kCallCost = 15e3;
 
 bool IsImage(const TensorView& view) {
   const bool is_number =
@@ -48,11 +50,13 @@ WindowAxis RowWindow(const WorkGraph& graph, const Op& op) {
   return window;
 }
 
-bool MovesByOne(const WorkGraph& graph, const Op& op) {
+// BandRule::kApart.
+bool AreRowsApart(const WorkGraph& graph, const Op& op) {
+  if (op.params.stride_h > 1) return true;
   const Shape& weights = ViewOf(graph, op.inputs[1]).shape;
   const Shape &in = ViewOf(graph, op.inputs[0]).shape, &out = ViewOf(graph, op.outputs[0]).shape;
-  return weights[1] == 1 && weights[2] == 1 && op.params.stride_h == 1 && op.params.stride_w == 1 &&
-         in[1] == out[1] && in[2] == out[2];
+  return weights[1] == 1 && weights[2] == 1 && op.params.stride_w == 1 && in[1] == out[1] &&
+         in[2] == out[2];
 }
 
 // Whether the op may run in bands, at the front of a chain or behind another op.
@@ -73,7 +77,7 @@ bool FitsBands(const WorkGraph& graph, const WorkOp& work, bool is_first) {
   for (size_t k = 1; k < std::min<size_t>(3, op.inputs.size()); ++k) {
     if (op.inputs[k] >= 0 && !graph.IsConstant(op.inputs[k])) return false;
   }
-  return op.def->band_rule == BandRule::kWindow || MovesByOne(graph, op);
+  return op.def->band_rule == BandRule::kWindow || AreRowsApart(graph, op);
 }
 
 class Chooser {
@@ -108,8 +112,7 @@ class Chooser {
   }
 
  private:
-  // Whether every op reads the one before it as its image, nobody else does, and one of them at
-  // most has a window.
+  // Whether every op reads the one before it as its image, nobody else does, and few have a window.
   bool IsChain(size_t begin, size_t end) const {
     int n_windows = 0;
     for (size_t i = begin; i < end; ++i) {
@@ -120,7 +123,7 @@ class Chooser {
       const bool is_read_in_chain = last_reader_[static_cast<size_t>(op.outputs[0])] < end;
       if (i + 1 < end && !is_read_in_chain) return false;
     }
-    return n_windows <= 1;
+    return n_windows <= kMostWindows;
   }
 
   const TensorView& Made(size_t i) const { return ViewOf(graph_, graph_.ops[i].op.outputs[0]); }

@@ -388,7 +388,7 @@ constexpr OpDef kOps[] = {
         .WidensHalf()
         .PacksHalves()
         .Work(WorkRule::kWeights)
-        .Bands(BandRule::kPointwise)
+        .Bands(BandRule::kApart)
         .Head(HeadRole::kDense)
         .FusesResidual()
         .AddsToDynamic()

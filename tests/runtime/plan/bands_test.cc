@@ -18,13 +18,14 @@ using test::Bytes;
 using test::OptionsSpec;
 using test::ToBytes;
 
-// A pointwise convolution to `middle` channels (0: none), a depthwise one, a pointwise one to
-// `outputs` (0: none), where `has_residual` the sum with an input.
+// A convolution that moves by 2, to `stem` channels (0: none), a pointwise one to `middle` channels (0:
+// none), a depthwise one, a pointwise one to `outputs` (0: none), where `has_residual` the sum with
+// an input, where `again` another depthwise one.
 struct Block {
   DType dtype = DType::kFloat32;
   int batch = 1, height = 9, width = 7, channels = 5, middle = 20, outputs = 8;
-  int filter = 3, stride = 1, dilation = 1, multiplier = 1;
-  bool valid = false, has_residual = false, has_bias = true;
+  int filter = 3, stride = 1, dilation = 1, multiplier = 1, stem = 0, stem_filter = 3;
+  bool valid = false, has_residual = false, has_bias = true, again = false;
   Activation activation = Activation::kRelu6;
   bool residual_inside = false;  // the sum is with what the first pointwise convolution makes
   bool keeps_middle = false;     // an output of the model
@@ -39,7 +40,8 @@ class Builder {
   Bytes Build() {
     int v = Tensor({b_.batch, b_.height, b_.width, b_.channels});
     spec_.main().inputs = {v};
-    if (b_.middle > 0) v = Pointwise(v, b_.middle);
+    if (b_.stem > 0) v = Convolution(v, b_.stem, b_.stem_filter, 2);
+    if (b_.middle > 0) v = Convolution(v, b_.middle, 1, 1);
     const int middle = v;
     if (b_.keeps_middle) spec_.main().outputs.push_back(v);
     v = Depthwise(v);
@@ -48,10 +50,11 @@ class Builder {
       spec_.AddOp(OpCode::kRelu, {v}, {copy});
       spec_.main().outputs.push_back(copy);
     }
-    if (b_.outputs > 0) v = Pointwise(v, b_.outputs);
+    if (b_.outputs > 0) v = Convolution(v, b_.outputs, 1, 1);
     if (b_.scales_channels) v = Scale(v);
     if (b_.has_residual) v = Add(v, -1);
     if (b_.residual_inside) v = Add(v, middle);
+    if (b_.again) v = Depthwise(v);
     spec_.main().outputs.push_back(v);
     return test::BuildModel(spec_);
   }
@@ -101,15 +104,16 @@ class Builder {
         spec_.AddConstant("b", dtype, {channels}, is_float() ? ToBytes(reals) : ToBytes(ints)));
   }
 
-  int Pointwise(int from, int channels) {
-    std::vector<int> operands = {from, Weights({channels, 1, 1, shape_[3]}, 0)};
+  int Convolution(int from, int channels, int filter, int stride) {
+    std::vector<int> operands = {from, Weights({channels, filter, filter, shape_[3]}, 0)};
     AddBias(channels, &operands);
-    const int v = Tensor({shape_[0], shape_[1], shape_[2], channels});
+    const int height = (shape_[1] + stride - 1) / stride, width = (shape_[2] + stride - 1) / stride;
+    const int v = Tensor({shape_[0], height, width, channels});
     spec_.AddOp(OpCode::kConv2d, operands, {v},
                 OptionsSpec(test::kConv2dOptions)
                     .Byte(0, 0)
-                    .Int(1, 1)
-                    .Int(2, 1)
+                    .Int(1, stride)
+                    .Int(2, stride)
                     .Byte(3, static_cast<int8_t>(b_.activation)));
     return v;
   }
@@ -284,6 +288,33 @@ TEST_CASE("bands: other shapes of chains", "[plan]") {
     block.height = 40;
     block.width = 1;
     CheckBlock(block, 3);
+  }
+}
+
+// The beginning of a network, whose first convolution is a direct one where it is wide enough.
+TEST_CASE("bands: convolutions that move by two, and several windows", "[plan]") {
+  for (const DType dtype : kTypes) {
+    Block block;
+    block.dtype = dtype;
+    block.channels = 3;
+    block.height = 41;
+    block.width = 67;
+    block.stem = 32;
+    block.middle = 0;
+    CheckBlock(block, 3);
+    block.again = true;
+    CheckBlock(block, 4);
+    block.middle = 20;
+    block.outputs = 0;
+    for (const int stem_filter : {1, 2, 5}) {
+      block.stem_filter = stem_filter;
+      block.width += 1;
+      CheckBlock(block, 4);
+    }
+    block.batch = 2;
+    block.stride = 2;
+    block.outputs = 12;
+    CheckBlock(block, 5);
   }
 }
 
