@@ -4,6 +4,13 @@
 #   every other .cc   compiled once
 set(KERNELS_FOLDERS contract gpu state cpu train
   ops/shared ops/elementwise ops/reduce ops/conv ops/products ops/movement ops/recurrent ops/control ops/signal)
+# Their code lies in memory in the order of the list: first what most models run (CMakeLists.txt).
+set(often "^(contract|cpu|state|ops/shared)/"
+  "^ops/conv/(conv_|depthwise_conv_2d|pool)" "^ops/products/(fully|integer_[cp]|requant)"
+  "^ops/elementwise/(activations|arithmetic|binary|hard_swish|quantize|unary)"
+  "^ops/reduce/(reduce|rowwise)(_quant)?\\." "^ops/movement/(concatenation|padding|reshape)\\.")
+list(JOIN often "|" often)
+set(seldom "")
 set(KERNELS_SOURCES "")
 set(KERNELS_ISA_SOURCES "")
 set(KERNELS_EIGEN_SOURCES "")
@@ -11,15 +18,20 @@ foreach(folder IN LISTS KERNELS_FOLDERS)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_LIST_DIR}"
     "${CMAKE_CURRENT_LIST_DIR}/${folder}/*.cc")
   foreach(file IN LISTS files)
-    if(file MATCHES "_isa\\.cc$")
+    if(file MATCHES "^cpu/(gemm|depthwise|elementwise|softmax)_isa\\.cc$")
+      list(PREPEND KERNELS_ISA_SOURCES "${file}")
+    elseif(file MATCHES "_isa\\.cc$")
       list(APPEND KERNELS_ISA_SOURCES "${file}")
     elseif(file MATCHES "^cpu/eigen_")
       list(APPEND KERNELS_EIGEN_SOURCES "${file}")
-    else()
+    elseif(file MATCHES "${often}" AND NOT file MATCHES "_gpu\\.cc$")
       list(APPEND KERNELS_SOURCES "${file}")
+    else()
+      list(APPEND seldom "${file}")
     endif()
   endforeach()
 endforeach()
+list(APPEND KERNELS_SOURCES ${seldom})
 # Compiled for the sets that have instructions for products of bytes alone, too.
 set(KERNELS_BYTES_ISA_SOURCES cpu/integer_gemm_isa.cc)
 # Compiled for the set `amx` alone, which has nothing else.

@@ -9,10 +9,6 @@
 
 namespace topwork {
 
-#define TW_OPS(name) Span<const OpDef> name##Ops();
-#include "kernels/contract/op_table.inc"
-#undef TW_OPS
-
 namespace {
 
 using OpsFunction = Span<const OpDef> (*)();

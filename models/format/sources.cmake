@@ -1,4 +1,17 @@
+# What reads every model comes first (CMakeLists.txt): as many files as tw_unity merges into one.
 set(FORMAT_SOURCES
+  model.cc
+  pack_cache.cc
+  layout.cc
+  read_graph.cc
+  read_lists.cc
+  read_metadata.cc
+  verify.cc
+  verify_calls.cc
+  verify_graph.cc
+  verify_structure.cc
+  verify_tensors.cc
+  zip.cc
   append.cc
   append_ops.cc
   checkpoint_file.cc
@@ -9,34 +22,22 @@ set(FORMAT_SOURCES
   head_format.cc
   head_rounding.cc
   layer_weights.cc
-  layout.cc
   metadata_write.cc
-  model.cc
   model_tables.cc
   model_tables_pack.cc
-  pack_cache.cc
   compress/prune.cc
   compress/prune_storage.cc
   compress/quantize.cc
   compress/quantize_int8.cc
   compress/quantize_plan.cc
   read_blocks.cc
-  read_graph.cc
-  read_lists.cc
-  read_metadata.cc
   read_sparsity.cc
   unknown_parts.cc
-  verify.cc
-  verify_calls.cc
-  verify_graph.cc
   verify_sparsity.cc
-  verify_structure.cc
-  verify_tensors.cc
   write.cc
   write_constants.cc
   write_head.cc
   write_hidden.cc
   write_tail.cc
-  zip.cc
   zip_write.cc
 )

@@ -80,8 +80,10 @@ class [[nodiscard]] TW_TRIVIAL_ABI Status {
   const Rep* rep_ = nullptr;
 };
 
-// A failure of that code, with the message that StrFormat makes of these types (format.h).
-Status MakeStatus(StatusCode code, const char* pattern, FormatTypes types, ...);
+// A failure of that code, with the message that StrFormat makes of these types (format.h). Cold: what
+// only leads here is compiled apart from the code that is run.
+__attribute__((cold)) Status MakeStatus(StatusCode code, const char* pattern, FormatTypes types,
+                                        ...);
 
 // The usual ways to make a failure: InvalidModel("tensor {} of '{}'", i, name).
 #define TW_DEFINE_STATUS(Name, code)                                                      \
