@@ -285,6 +285,14 @@ function(tw_link_library)
   set_target_properties(topwork_static PROPERTIES OUTPUT_NAME topwork)
   target_link_options(topwork PRIVATE "-Wl,--version-script=${TOPWORK_EXPORTS}" -Wl,--gc-sections -Wl,--as-needed
     $<$<CONFIG:MinSizeRel>:-s>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TOPWORK_SANITIZE AND
+     NOT CMAKE_CROSSCOMPILING)
+    check_linker_flag(CXX "-Wl,-T,${PROJECT_SOURCE_DIR}/toolchains/layout/often.ld" TOPWORK_HAS_LAYOUT)
+    if(TOPWORK_HAS_LAYOUT)  # what running a model calls lies side by side (layout/often.py)
+      target_link_options(topwork PRIVATE "-Wl,-T,${PROJECT_SOURCE_DIR}/toolchains/layout/often.ld")
+      set_property(TARGET topwork APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/toolchains/layout/often.ld")
+    endif()
+  endif()
   if(ANDROID)  # the NDK's static C++ library stays inside
     target_link_options(topwork PRIVATE -Wl,--exclude-libs,ALL)
   endif()

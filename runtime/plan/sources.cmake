@@ -1,4 +1,3 @@
-# What plans for other devices, and prints plans, comes last (CMakeLists.txt).
 set(PLAN_SOURCES
   widen_half.cc
   work_graph.cc
@@ -8,27 +7,27 @@ set(PLAN_SOURCES
   fold.cc
   fuse.cc
   fuse_bytes.cc
-  fuse_functions.cc
   pin.cc
+  gpu_memory.cc
+  gpu_pairs.cc
+  gpu_segment.cc
+  join_launches.cc
   assign_devices.cc
   order.cc
+  device_cost.cc
   op_work.cc
+  partition.cc
+  kept_numbers.cc
+  measure_cost.cc
   memory.cc
   alias.cc
   build_plan.cc
+  print_plan.cc
+  tune_segment.cc
   thread_choice.cc
   band_schedule.cc
   band_program.cc
   choose_bands.cc
   make_bands.cc
-  gpu_memory.cc
-  gpu_pairs.cc
-  gpu_segment.cc
-  join_launches.cc
-  partition.cc
-  device_cost.cc
-  kept_numbers.cc
-  measure_cost.cc
-  tune_segment.cc
-  print_plan.cc
+  fuse_functions.cc
 )

@@ -1,7 +1,9 @@
 // What rows of operators promise: float16 arithmetic is float32's rounded, the work of functions,
-// int8 forms, gradients that a clamp has.
+// int8 forms, gradients that a clamp has, where the rows' functions lie.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
@@ -131,6 +133,20 @@ TEST_CASE("rows: RELU_0_TO_1 becomes part of the ADD before it", "[plan]") {
   REQUIRE(session->Run().ToString() == "OK");
   CHECK(test::GetOutput<float>(*session, 0) == std::vector<float>{0.0f, 0.5f, 1.0f, 1.0f});
 }
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(NDEBUG)
+// They are all called at the first use of an operator: each page of them is memory.
+TEST_CASE("rows: the functions that give them lie side by side", "[ops]") {
+#define TW_OPS(name) reinterpret_cast<uintptr_t>(&name##Ops),
+  const std::vector<uintptr_t> places = {
+#include "kernels/contract/op_table.inc"
+  };
+#undef TW_OPS
+  const auto [least, most] = std::minmax_element(places.begin(), places.end());
+  CHECK(places.size() > 80);
+  CHECK(*most - *least < 64 << 10);
+}
+#endif
 
 }  // namespace rows_test
 }  // namespace topwork
