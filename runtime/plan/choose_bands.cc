@@ -15,14 +15,17 @@ namespace {
 
 constexpr size_t kMostOps = 5;
 constexpr int kMostWindows = 3;
-// Smaller values stay in the cache.
-constexpr double kCachedBytes = 512 << 10;
 // Of the buffers of a band.
 constexpr double kBandBytes = 384 << 10;
-// In multiply-adds: what a byte saves, what it costs to move one, what a call costs. The costs are
-// fitted to the layers of EfficientNet-Lite0 and MobileNet with `topwork benchmark --profile`. The
-// gain is that of two threads, which share the way to memory; for one alone it is about none.
-constexpr double kByteGain = 2.5, kMoveCost = 0.3, kCallCost = 15e3;
+// In multiply-adds: what it costs to move a byte, what a call costs. Fitted to the layers of
+// EfficientNet-Lite0 and MobileNet with `topwork benchmark --profile`.
+constexpr double kMoveCost = 0.3, kCallCost = 15e3;
+// What a byte saves, and which values are so small that they stay in the cache. Two threads share the
+// way to memory and gain time by float chains; one keeps its time, and both need less memory.
+struct Saving {
+  double per_byte, cached_bytes;
+};
+constexpr Saving kOfFloats = {2.5, 512 << 10}, kOfIntegers = {0.4, 1 << 20};
 
 bool IsImage(const TensorView& view) {
   const bool is_number =
@@ -147,9 +150,11 @@ class Chooser {
   // The chain's gain in multiply-adds, and the rows it takes; 0 where it cannot run in bands.
   double Gain(size_t begin, size_t end, BandRows* rows) const {
     double saved = 0.0;
+    const TensorView& weights = ViewOf(graph_, graph_.ops[begin].op.inputs[1]);
+    const Saving& saving = IsFloat(weights.dtype) ? kOfFloats : kOfIntegers;
     for (size_t i = begin; i + 1 < end; ++i) {
       const double bytes = static_cast<double>(Made(i).bytes()) / Made(i).shape[0];
-      if (bytes > kCachedBytes) saved += kByteGain * bytes;
+      if (bytes > saving.cached_bytes) saved += saving.per_byte * bytes;
     }
     if (saved == 0.0 && forced_.band == 0) return 0.0;
     const std::vector<BandOp> ops = BandOpsOf(graph_, begin, end);
