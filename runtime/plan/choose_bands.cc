@@ -102,10 +102,10 @@ class Chooser {
     for (size_t i = n; i-- > 0;) {
       gains[i] = gains[i + 1];
       chains[i].end = i + 1;
-      for (size_t end = i + 2; end <= std::min(n, i + kMostOps); ++end) {
+      for (size_t end = std::min(n, i + kMostOps); end >= i + 2; --end) {
         if (!IsChain(i, end)) continue;
         BandRows rows;
-        const double gain = Gain(i, end, &rows);
+        const double gain = Gain(i, end, gains[i] - gains[end], &rows);
         if (gain <= 0.0 || gain + gains[end] <= gains[i]) continue;
         gains[i] = gain + gains[end];
         chains[i] = {end, rows};
@@ -147,8 +147,9 @@ class Chooser {
     return (out_h + strips - 1) / strips;
   }
 
-  // The chain's gain in multiply-adds, and the rows it takes; 0 where it cannot run in bands.
-  double Gain(size_t begin, size_t end, BandRows* rows) const {
+  // The chain's gain in multiply-adds, and the rows it takes; 0 where it cannot run in bands, or gains
+  // no more than `least`.
+  double Gain(size_t begin, size_t end, double least, BandRows* rows) const {
     double saved = 0.0;
     const TensorView& weights = ViewOf(graph_, graph_.ops[begin].op.inputs[1]);
     const Saving& saving = IsFloat(weights.dtype) ? kOfFloats : kOfIntegers;
@@ -156,7 +157,7 @@ class Chooser {
       const double bytes = static_cast<double>(Made(i).bytes()) / Made(i).shape[0];
       if (bytes > saving.cached_bytes) saved += saving.per_byte * bytes;
     }
-    if (saved == 0.0 && forced_.band == 0) return 0.0;
+    if (saved <= least && forced_.band == 0) return 0.0;
     const std::vector<BandOp> ops = BandOpsOf(graph_, begin, end);
     BandSchedule schedule;
     rows->strip = StripRows(ops.back().window.out);
