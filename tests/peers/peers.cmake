@@ -25,6 +25,11 @@ if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(peers.two_threads PROPERTIES RUN_SERIAL TRUE)
 endif()
 
+# Runs that come every now and then: the script itself, on a stand-in.
+if(NOT TOPWORK_SANITIZE)
+  tw_script_test(paced peers peers/paced_test.py)
+endif()
+
 # The script for a machine with a GPU, on the device that is here.
 if(TOPWORK_TOOLS AND TOPWORK_TRAIN AND TOPWORK_OPENCL AND NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   tw_script_test(gpu_day peers peers/gpu/gpu_day_test.py $<TARGET_FILE:topwork_cli>)
