@@ -2,10 +2,12 @@
 #ifndef TOPWORK_PORTS_CLI_EVALUATE_H_
 #define TOPWORK_PORTS_CLI_EVALUATE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ports/cli/common.h"
+#include "ports/cli/data/dataset.h"
 #include "ports/cli/evaluation.h"
 #include "ports/cli/evaluator.h"
 #include "ports/cli/rejection.h"
@@ -30,8 +32,10 @@ struct EvaluateOptions {
 };
 
 struct EvaluationExtras {
-  Evaluator::Take take;  // in: also gets every example's numbers; may be empty
-  std::string note;      // what is worth telling; usually empty
+  Evaluator::Take take;     // in: also gets every example's numbers; may be empty
+  bool wants_data = false;  // in: the data is needed again, and comes back in `data`
+  std::optional<Dataset> data;
+  std::string note;  // what is worth telling; usually empty
   std::vector<WorstExample> worst;
   bool has_rejection = false;  // the model refuses unknown examples
   RejectionResult rejection;
@@ -41,8 +45,11 @@ struct EvaluationExtras {
 void WriteEvaluationPage(const EvaluateOptions& options, const Evaluation& evaluation,
                          const EvaluationExtras& extras, double seconds);
 
-// What the data looks like to a file of `train --monitor`: JSON, or text. Throws CliError.
-Json MonitorData(const EvaluateOptions& options, const tw::Model& model);
+// A file of `train --monitor`. Throws CliError.
+tw::Monitor OpenMonitor(const std::string& path);
+// What the data of EvaluateModel looks like to it: JSON, or text. Throws CliError.
+Json MonitorData(const EvaluateOptions& options, const tw::Model& model, Dataset data,
+                 tw::Monitor* monitor);
 void PrintMonitor(const Json& monitor);
 
 // Throws CliError where model and data do not fit together. options.common.model names the model in

@@ -17,6 +17,8 @@ namespace cli {
 namespace {
 
 constexpr int kWorstOnPage = 24;
+// Decoded pictures and sounds that are kept for a monitor.
+constexpr size_t kMostDecodedBytes = size_t{256} << 20;
 
 // softmax, sigmoid, mse or huber: what was asked for, else what the data holds.
 std::string KindFor(const EvaluateOptions& options, const Dataset& data) {
@@ -83,13 +85,15 @@ void Evaluate(const EvaluateOptions& options) {
                {{"--labels", options.labels},
                 {"--monitor", options.monitor},
                 {"--device-policy", options.common.device_policy}});
-  if (!options.monitor.empty()) (void)ReadWholeFile(options.monitor);  // fails early
+  std::optional<tw::Monitor> watch;
+  if (!options.monitor.empty()) watch.emplace(OpenMonitor(options.monitor));
   const int64_t start = port::NowNanos();
   EvaluationExtras extras;
+  extras.wants_data = watch.has_value();
   const tw::Model model = OpenModel(options.common.model);
   const Evaluation evaluation = EvaluateModel(options, model, &extras);
   Json monitor;
-  if (!options.monitor.empty()) monitor = MonitorData(options, model);
+  if (watch) monitor = MonitorData(options, model, *std::move(extras.data), &*watch);
   if (!options.report.empty()) {
     WriteEvaluationPage(options, evaluation, extras, port::SecondsSince(start));
   }
@@ -169,6 +173,7 @@ Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
   const tw::Tensor input = evaluator.input();
   Dataset data = Dataset::Open(options.data, input, ReadingFor(options.common, model, input));
   if (!options.examples.empty()) data.Keep(options.examples);
+  if (extras->wants_data) data.KeepDecoded(kMostDecodedBytes);
   std::optional<Dataset> others;
   if (!options.unknown.empty()) {
     others.emplace(
@@ -185,7 +190,9 @@ Evaluation EvaluateModel(const EvaluateOptions& options, const tw::Model& model,
     if (extras->take) extras->take(i, numbers);
   });
   JudgeRefusals(options, judge_options, data, others ? &*others : nullptr, &evaluator, extras);
-  return judge.Finish(&extras->worst);
+  const Evaluation evaluation = judge.Finish(&extras->worst);
+  if (extras->wants_data) extras->data.emplace(std::move(data));
+  return evaluation;
 }
 
 void AddEvaluateCommand(CLI::App* app) {

@@ -7,6 +7,7 @@
 
 #include "ports/cli/data/dataset.h"
 #include "ports/cli/evaluate.h"
+#include "ports/cli/files.h"
 #include "ports/cli/table.h"
 #include "ports/cli/terminal.h"
 #include "ports/cli/train/data.h"
@@ -67,15 +68,22 @@ void FoldFrequencies(const EvaluateOptions& options, const tw_monitor_report& re
 
 }  // namespace
 
-Json MonitorData(const EvaluateOptions& options, const tw::Model& model) {
-  tw::Monitor monitor = CheckValue(tw::Monitor::Open(options.monitor));
+tw::Monitor OpenMonitor(const std::string& path) {
+  CheckIsFile(path);
+  return CheckValue(tw::Monitor::Open(path));
+}
+
+Json MonitorData(const EvaluateOptions& options, const tw::Model& model, Dataset data,
+                 tw::Monitor* monitor) {
   tw::Trainer trainer = TrainerOf(options, model);
-  const tw::Tensor input = CheckValue(model.Input(0));
-  Dataset data = Dataset::Open(options.data, input, ReadingFor(options.common, model, input));
+  if (!options.common.signature.empty()) {  // the trainer has the inputs of the main subgraph
+    const tw::Tensor input = CheckValue(model.Input(0));
+    data = Dataset::Open(options.data, input, ReadingFor(options.common, model, input));
+  }
   ShuffleData(&data);
   Feeder feeder(data, "monitor", ShowProgress(options.common.json));
-  feeder.Finish(monitor.Add(trainer, feeder.get()));
-  const tw_monitor_report report = CheckValue(monitor.Report());
+  feeder.Finish(monitor->Add(trainer, feeder.get()));
+  const tw_monitor_report report = CheckValue(monitor->Report());
   if (!options.fold.empty()) FoldFrequencies(options, report, &trainer);
   Json json;
   json["n_examples"] = report.n_examples;

@@ -228,6 +228,7 @@ void Dataset::Keep(const std::vector<int64_t>& examples) {
   choose(&labels_, 1);
   choose(&groups_, 1);
   choose(&windows_, 1);
+  choose(&decoded_, 1);
   choose(&targets_, class_names_.size());
   if (!has_files()) {
     std::vector<int64_t> rows;
@@ -270,7 +271,30 @@ std::string Dataset::Key(int64_t i) const {
   return key;
 }
 
+void Dataset::KeepDecoded(size_t most_bytes) {
+  decoded_.clear();
+  if (has_files()) decoded_.resize(static_cast<size_t>(size_));
+  decoded_room_ = most_bytes;
+}
+
 std::vector<uint8_t> Dataset::Read(int64_t i) const {
+  if (decoded_.empty()) return Decode(i);
+  std::shared_ptr<std::vector<uint8_t>>& kept = decoded_[static_cast<size_t>(i)];
+  if (kept) {
+    std::vector<uint8_t> bytes = std::move(*kept);
+    decoded_room_ += bytes.size();
+    kept.reset();
+    return bytes;
+  }
+  std::vector<uint8_t> bytes = Decode(i);
+  if (bytes.size() <= decoded_room_) {
+    decoded_room_ -= bytes.size();
+    kept = std::make_shared<std::vector<uint8_t>>(bytes);
+  }
+  return bytes;
+}
+
+std::vector<uint8_t> Dataset::Decode(int64_t i) const {
   if (has_images()) return LoadImageForTensor(path(i), reading_.pixels, input_);
   if (has_sounds()) {
     const SoundWindow& at = windows_[static_cast<size_t>(i)];

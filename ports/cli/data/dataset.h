@@ -46,6 +46,9 @@ class Dataset {
 
   // Leaves out all but these examples, which are from now on numbered in this order.
   void Keep(const std::vector<int64_t>& examples);
+  // For data that is read twice: what is decoded of files is kept until it is read again, up to so many
+  // bytes.
+  void KeepDecoded(size_t most_bytes);
 
   int64_t size() const { return size_; }
   bool has_images() const { return has_files() && !has_sounds(); }
@@ -99,6 +102,7 @@ class Dataset {
   Dataset() = default;
   void CopyInput(const tw_tensor_info& input);
   bool has_files() const { return !paths_.empty(); }
+  std::vector<uint8_t> Decode(int64_t i) const;
   std::string FileName(int64_t i) const;
   std::string WindowName(int64_t i) const;  // dataset_sounds.cc
   void CheckFiles();
@@ -150,6 +154,9 @@ class Dataset {
   std::vector<SoundWindow> windows_;
   Array x_;
   std::vector<int64_t> rows_;  // of x_, after Keep
+  // Of each example after KeepDecoded, as far as there is room: null before the first time and after the second.
+  mutable std::vector<std::shared_ptr<std::vector<uint8_t>>> decoded_;
+  mutable size_t decoded_room_ = 0;
   size_t example_bytes_ = 0;
 };
 

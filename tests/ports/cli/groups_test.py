@@ -2,14 +2,17 @@
 
 Usage: groups_test.py TOPWORK
 """
+import collections
+import ctypes
 import json
+import os
 import pathlib
 import shutil
 import struct
 import sys
 import tempfile
 
-from cli_support import DIGITS_8X8, DIGITS_CNN, Checks, npy, read_npy, run
+from cli_support import DIGITS_8X8, DIGITS_CNN, Checks, npy, png, read_npy, run
 
 N, TRAINED = 300, 200
 PIXELS = 64
@@ -85,6 +88,43 @@ def check_monitor(checks, tool, here, x, y):
     checks.expect(report["classes"][1]["frequency"] > 0.8, "ones: %s" % report["classes"])
 
 
+def opened_during(folders, work):
+    """How often each file of the folders is opened while work() runs, by inotify."""
+    libc, is_open = ctypes.CDLL(None), 0x20
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    counts, head = collections.Counter(), struct.Struct("iIII")
+    try:
+        for folder in folders:
+            libc.inotify_add_watch(watch, os.fsencode(folder), is_open)
+        work()
+        events = os.read(watch, 1 << 20)
+        while events:
+            _, mask, _, n = head.unpack_from(events)
+            if not mask & 0x40000000:  # a folder
+                counts[os.fsdecode(events[head.size:head.size + n].rstrip(b"\0"))] += 1
+            events = events[head.size + n:]
+    finally:
+        os.close(watch)
+    return counts
+
+
+def check_read_once(checks, tool, here, x):
+    """A monitor needs no second look at the files."""
+    pictures = here / "pictures"
+    for i in range(40):
+        folder = pictures / ("class_%d" % (i % 2))
+        folder.mkdir(parents=True, exist_ok=True)
+        image = [int(255 * value) for value in x[i * PIXELS:(i + 1) * PIXELS]]
+        png(folder / ("%d.png" % i), 8, 8, lambda c, r: [image[8 * r + c]] * 3)
+    for data, folders in ((here / "same", [here / "same"]), (pictures, sorted(pictures.iterdir()))):
+        arguments = ("evaluate", here / "a.tflite", "--data", data)
+        once = opened_during(folders, lambda: document(checks, tool, *arguments))
+        watched = opened_during([here, *folders], lambda: document(
+            checks, tool, *arguments, "--monitor", here / "a.monitor"))
+        checks.expect(sum(once.values()) > 0 and watched == once + collections.Counter(
+            {"a.monitor": 1, "a.tflite": 1}), "opened: %s and %s" % (once, watched))
+
+
 def check_duplicates(checks, tool, here, x, y):
     twice = write(here / "twice", x[:100 * PIXELS] * 2, y[:100] * 2)
     report = document(checks, tool, "train", DIGITS_CNN, "--data", twice, "--output", here / "c.tflite")
@@ -113,6 +153,7 @@ def main():
     try:
         check_groups(checks, tool, here, x, y)
         check_monitor(checks, tool, here, x, y)
+        check_read_once(checks, tool, here, x)
         check_duplicates(checks, tool, here, x, y)
         check_intervals(checks, tool, here, x, y)
     finally:

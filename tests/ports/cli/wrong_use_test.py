@@ -88,7 +88,7 @@ def other_cases(here):
         (["run", DIGITS_CNN, "--seed", "18446744073709551616"], USAGE, "is above 18446744073709551615"),
         (["run", DIGITS_CNN, "--seed", "2", "--input", array], USAGE, "--seed excludes --input"),
         (["info", "/dev/null"], IO, "/dev/null: is a device or a pipe; a file is needed"),
-        (evaluate + ["--monitor", here / "nope.mon"], IO, "nope.mon: cannot read it: No such file"),
+        (evaluate + ["--monitor", here / "nope.mon"], IO, "nope.mon': No such file"),
         (evaluate + ["--output-name", "nope"], DATA, "has no output 'nope'"),
         (evaluate + ["--huber-delta", "3"], USAGE, "--huber-delta needs --loss huber"),
         (["learn", DIGITS_CNN, "--memory", memory, "--remove-group", "nix"], DATA,

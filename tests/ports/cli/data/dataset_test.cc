@@ -75,6 +75,27 @@ TEST_CASE("dataset: folders are classes, sorted; other files are passed over", "
   CHECK_THAT(note, StartsWith("2 files were passed over") && EndsWith("apple/c.heic"));
 }
 
+TEST_CASE("dataset: what was decoded is there once more, as far as there is room", "[cli]") {
+  const Folder folder;
+  for (const char* name : {"a/1.png", "a/2.png", "b/3.png", "b/4.png"}) {
+    folder.Write(name, FromHex(kGreyPng));
+  }
+  Dataset data = Dataset::Open(folder.path(), Input({1, 1, 2, 1}), {});
+  const size_t bytes = data.Read(0).size();
+  data.KeepDecoded(2 * bytes + 1);
+  const std::vector<uint8_t> first = data.Read(0);
+  for (int64_t i : {1, 2, 3}) CHECK(data.Read(i) == first);
+  for (const char* name : {"a/1.png", "a/2.png", "b/3.png"}) folder.Write(name, "no image");
+  data.Keep({3, 1, 2, 0});
+  CHECK(data.Read(3) == first);
+  CHECK(data.Read(1) == first);
+  CHECK_THAT(Failure([&] { data.Read(2); }), Contains("3.png"));  // there was no room for it
+  CHECK_THAT(Failure([&] { data.Read(3); }), Contains("1.png"));  // it was read twice
+  CHECK(data.Read(0) == first);
+  folder.Write("b/4.png", "no image");
+  CHECK(data.Read(0) == first);  // in the room of those before
+}
+
 TEST_CASE("dataset: arrays give rows, and classes up to the largest label", "[cli]") {
   const Folder folder;
   const std::vector<float> x = {1, 2, 3, 4, 5, 6};
