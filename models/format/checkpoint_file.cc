@@ -95,6 +95,8 @@ TrainingValues ReadValues(const checkpoint_schema::Checkpoint& c) {
   values.start.fresh_classes = Numbers(c.start_fresh_classes());
   values.start.epoch = c.start_epoch();
   values.validated_parameters = Numbers(c.validated_parameters());
+  values.order = Numbers(c.order());
+  values.next_random_state = c.next_random_state();
   return values;
 }
 
@@ -109,6 +111,7 @@ CheckpointData FromTable(const checkpoint_schema::Checkpoint& c) {
   data.values = ReadValues(c);
   data.train = Numbers(c.train());
   data.validation = Numbers(c.validation());
+  data.has_new_examples = c.has_new_examples();
   if (c.examples() != nullptr) ReadExamples(*c.examples(), &data);
   if (c.learner() != nullptr) ReadLearner(*c.learner(), &data);
   return data;
@@ -188,7 +191,7 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const TrainingValues& v = d.values;
   const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() + d.groups.size() +
                            6 * v.parameters.size() + 2 * (v.solver.size() + d.statistics.size()) +
-                           d.train.size() + d.validation.size();
+                           d.train.size() + d.validation.size() + v.order.size();
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {
     return Unsupported("a checkpoint of {} numbers does not fit into 2 GiB{}", n_numbers,
                        d.has_examples ? "; save it without the examples" : "");
@@ -215,6 +218,7 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const auto start = optional(v.start.parameters);
   const auto start_fresh = optional(v.start.fresh_classes);
   const auto validated = optional(v.validated_parameters);
+  const auto order = optional(v.order);
   flatbuffers::Offset<checkpoint_schema::Examples> examples;
   if (d.has_examples) examples = WriteExamples(d, &builder);
   flatbuffers::Offset<checkpoint_schema::Learner> learner;
@@ -248,6 +252,9 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   c.add_start_epoch(v.start.epoch);
   c.add_validated_parameters(validated);
   if (d.is_learner) c.add_learner(learner);
+  c.add_order(order);
+  c.add_next_random_state(v.next_random_state);
+  c.add_has_new_examples(d.has_new_examples);
   checkpoint_schema::FinishCheckpointBuffer(builder, c.Finish());
   return Status::Ok();
 }

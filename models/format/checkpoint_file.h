@@ -35,6 +35,7 @@ struct CheckpointData {
   TrainingValues values;
   std::vector<int32_t> train;  // indices of examples
   std::vector<int32_t> validation;
+  bool has_new_examples = false;
   // The examples themselves, where they were asked for: rows, then labels or targets.
   bool has_examples = false;
   std::vector<float> rows;

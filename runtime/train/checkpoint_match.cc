@@ -25,7 +25,7 @@ Status CheckOptions(const std::vector<std::string>& theirs, const std::vector<st
   return Status::Ok();
 }
 
-// The sets hold examples that exist, each once.
+// The sets hold examples that exist, each once; an order, places in the one that is trained on.
 Status CheckSets(const CheckpointData& data, int64_t n_examples) {
   std::vector<uint8_t> seen(static_cast<size_t>(n_examples), false);
   for (const std::vector<int32_t>* set : {&data.train, &data.validation}) {
@@ -35,6 +35,11 @@ Status CheckSets(const CheckpointData& data, int64_t n_examples) {
       }
       seen[static_cast<size_t>(i)] = true;
     }
+  }
+  const int32_t n_train = static_cast<int32_t>(data.train.size());
+  for (int32_t place : data.values.order) {  // as in EpochPlan::AddMinorities
+    if (place >= -n_train && place < n_train) continue;
+    return Corrupt("the checkpoint contradicts itself: place {} of {}", place, n_train);
   }
   return Status::Ok();
 }
@@ -154,6 +159,7 @@ Result<TrainingSet::Contents> CheckpointStore::ContentsOf(const CheckpointData& 
   }
   contents.train = data.train;
   contents.validation = data.validation;
+  contents.is_fitted = !data.has_new_examples;
   return contents;
 }
 
@@ -180,9 +186,14 @@ Status CheckpointStore::Adopt(const CheckpointData& data) const {
   context_.options->n_classes = data.n_classes;
   context_.options->class_names = data.class_names;
   context_.set->Adopt(std::move(contents));
-  // The order of an epoch in progress follows from the examples.
-  if (context_.state->progress.position == 0) return Status::Ok();
-  TW_RETURN_IF_ERROR(plan_.StartEpoch(context_.state));
+  if (!data.values.order.empty()) {
+    context_.state->order = data.values.order;
+    context_.state->next_random_state = data.values.next_random_state;
+  } else {
+    // The order of an epoch in progress follows from the examples.
+    if (context_.state->progress.position == 0) return Status::Ok();
+    TW_RETURN_IF_ERROR(plan_.StartEpoch(context_.state));
+  }
   if (context_.state->progress.position < context_.state->order.size()) return Status::Ok();
   context_.state->ClearEpoch();
   return Corrupt(

@@ -51,6 +51,8 @@ Status CheckpointStore::Save(const std::string& path, bool with_examples) const 
   data.values = context_.state->Values();
   data.train = context_.set->train();
   data.validation = context_.set->validation();
+  data.has_new_examples = !context_.set->is_fitted();
+  if (context_.set->replay() != nullptr) plan_.KeepOrder(&data.values);
   if (with_examples) DescribeExamples(&data);
   return Write(path, "the checkpoint", data, &files_);
 }

@@ -352,7 +352,7 @@ void TrainingSet::Adopt(Contents contents) {
   train_ = std::move(contents.train);
   validation_ = std::move(contents.validation);
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
-  is_fitted_ = n_split_ == size();
+  is_fitted_ = contents.is_fitted && n_split_ == size();
   UpdateWeights();
 }
 

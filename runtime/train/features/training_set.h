@@ -97,13 +97,14 @@ class TrainingSet {
     std::unique_ptr<FeatureCache> cache;   // null: the present examples stay
     std::unique_ptr<ReplayMemory> replay;  // likewise
     std::vector<int32_t> train, validation;
+    bool is_fitted = true;  // see is_fitted()
   };
   void Adopt(Contents contents);
   // Null without replay_capacity.
   const ReplayMemory* replay() const { return kTrainsLastAlone ? nullptr : replay_.get(); }
 
-  // NoteFit was called, or a checkpoint adopted all of whose examples are in train() or validation(),
-  // after the examples last changed.
+  // NoteFit was called, or a checkpoint adopted that says so and all of whose examples are in train()
+  // or validation(), after the examples last changed.
   bool is_fitted() const { return is_fitted_; }
   void NoteFit() { is_fitted_ = true; }
 

@@ -21,11 +21,29 @@ void EpochPlan::SetPermutations(std::vector<std::vector<int32_t>> permutations) 
 }
 
 Status EpochPlan::StartEpoch(TrainingState* state) const {
+  return LayOut(state->progress, &state->order, &state->next_random_state);
+}
+
+void EpochPlan::KeepOrder(TrainingValues* values) const {
+  const TrainingState& state = *context_.state;
+  if (state.order.empty()) return;
+  const Status same = LayOut(state.progress, &values->order, &values->next_random_state);
+  if (same.ok() && values->order == state.order &&
+      values->next_random_state == state.next_random_state) {
+    values->order.clear();
+    values->next_random_state = 0;
+    return;
+  }
+  values->order = state.order;
+  values->next_random_state = state.next_random_state;
+}
+
+Status EpochPlan::LayOut(const TrainingProgress& progress, std::vector<int32_t>* out_order,
+                         uint64_t* out_next_random_state) const {
   const size_t n_train = context_.set->train().size();
-  const TrainingProgress& progress = state->progress;
   Random random(progress.random_state);
   const size_t epoch = static_cast<size_t>(progress.epoch);
-  std::vector<int32_t>& order = state->order;
+  std::vector<int32_t>& order = *out_order;
   if (epoch < permutations_.size()) {
     order = permutations_[epoch];
     const auto out_of_range = [&](int32_t i) { return i < 0 || static_cast<size_t>(i) >= n_train; };
@@ -40,7 +58,7 @@ Status EpochPlan::StartEpoch(TrainingState* state) const {
     AddMinorities(&random, &order);
     random.Shuffle(&order);
   }
-  state->next_random_state = random.state();
+  *out_next_random_state = random.state();
   return Status::Ok();
 }
 

@@ -22,6 +22,9 @@ class EpochPlan {
 
   // Lays out state->order for the training examples.
   Status StartEpoch(TrainingState* state) const;
+  // Writes the order of the epoch in progress where StartEpoch would lay out another one now: examples
+  // of a bounded memory were replaced since it did.
+  void KeepOrder(TrainingValues* values) const;
   // The example at a position of the order in progress, and which of its variants it is in this
   // epoch (0: itself). Of a point of SMOTE: the example that it starts from.
   ExampleRows::Item ItemAt(size_t position) const;
@@ -34,6 +37,8 @@ class EpochPlan {
   double LearningRateAt(int64_t step) const;
 
  private:
+  Status LayOut(const TrainingProgress& progress, std::vector<int32_t>* out_order,
+                uint64_t* out_next_random_state) const;
   int64_t LargestClass(int64_t* out_n_present = nullptr) const;
   void AddMinorities(Random* random, std::vector<int32_t>* order) const;
   ScheduleOptions ScheduleInForce() const;

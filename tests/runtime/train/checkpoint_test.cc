@@ -6,6 +6,7 @@
 #include "models/format/checkpoint_file.h"
 #include "ports/port.h"
 #include "runtime/train/trainer.h"
+#include "tests/runtime/train/trainer_data.h"
 #include "tests/support/classifiers.h"
 #include "tests/support/temp_folder.h"
 
@@ -75,6 +76,116 @@ TEST_CASE("checkpoint: a resumed run equals the uninterrupted one bit for bit", 
               whole->state().progress.history[e].validation_accuracy);
       }
     }
+  }
+}
+
+// Images of a class more than those of NewTrainer, in place of some of them.
+void AddOthers(Trainer* trainer) {
+  std::vector<float> x;
+  std::vector<int32_t> y;
+  test::MakeImages(40, 4, 8, &x, &y);
+  const Examples others = Examples::FromArray(x.data(), 192, y.data(), 40);
+  REQUIRE(trainer->AddExamples(others).ToString() == "OK");
+}
+
+struct Stop {
+  int n_steps;     // before other examples come
+  int more_steps;  // from then to the checkpoint
+};
+
+// Of a bounded memory, which other examples change while it trains.
+void CheckReplaced(const TrainerOptions& options, const Stop& stop) {
+  INFO(OptimizerName(options.optimizer)
+       << ", balance " << static_cast<int>(options.balance_classes) << ", replaced after "
+       << stop.n_steps << " steps, saved " << stop.more_steps << " later");
+  const auto begun = [&] {
+    auto trainer = NewTrainer(options);
+    double loss = 0.0;
+    bool done = false;
+    if (!IsFirstOrder(options.optimizer)) REQUIRE(trainer->Train().ToString() == "OK");
+    for (int i = 0; i < stop.n_steps; ++i) REQUIRE(trainer->Step(&loss, &done).ok());
+    AddOthers(trainer.get());
+    for (int i = 0; i < stop.more_steps; ++i) REQUIRE(trainer->Step(&loss, &done).ok());
+    return trainer;
+  };
+  const auto whole = begun();
+  const uint64_t position = whole->state().progress.position;
+  REQUIRE(whole->Train().ToString() == "OK");
+  const test::TempFile file("replaced");
+  REQUIRE(begun()->SaveCheckpoint(file.path, true).ToString() == "OK");
+  auto trainer = Trainer::Create(test::OpenBytes(test::ClassifierBytes(Tail::kDense)), options);
+  REQUIRE(trainer.status().ToString() == "OK");
+  Trainer& second = **trainer;
+  REQUIRE(second.RestoreCheckpoint(file.path).ToString() == "OK");
+  CHECK(second.state().progress.position == position);
+  REQUIRE(second.Train().ToString() == "OK");
+  CHECK(SameBits(test::Parameters(second), test::Parameters(*whole)));
+  REQUIRE(second.state().progress.history.size() == whole->state().progress.history.size());
+  for (size_t e = 0; e < whole->state().progress.history.size(); ++e) {
+    CHECK(second.state().progress.history[e].train_loss ==
+          whole->state().progress.history[e].train_loss);
+  }
+}
+
+TEST_CASE("checkpoint: a run goes on alike after examples of a bounded memory were replaced",
+          "[train]") {
+  for (Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdam}) {
+    for (Balance balance : {Balance::kNone, Balance::kWeights, Balance::kRepeat, Balance::kSmote}) {
+      TrainerOptions options = Options(optimizer);
+      options.n_classes = 4;
+      options.balance_classes = balance;
+      for (int64_t capacity : {30, 70}) {  // full; room for some more
+        options.replay_capacity = capacity;
+        for (const Stop& stop : {Stop{0, 0}, Stop{2, 0}, Stop{2, 1}, Stop{9, 3}}) {
+          CheckReplaced(options, stop);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("checkpoint: a head that follows its examples does so after a bounded memory changed",
+          "[train]") {
+  for (Optimizer optimizer : {Optimizer::kLbfgs, Optimizer::kRidge, Optimizer::kImprint,
+                              Optimizer::kAuto, Optimizer::kKnn}) {
+    TrainerOptions options;
+    options.n_classes = 4;
+    options.n_threads = 1;
+    options.optimizer = optimizer;
+    for (int64_t capacity : {30, 70}) {
+      options.replay_capacity = capacity;
+      CheckReplaced(options, {0, 0});
+    }
+  }
+}
+
+TEST_CASE("checkpoint: an order of places that are not there is refused, and changes nothing",
+          "[train]") {
+  const test::TempFile file("order");
+  TrainerOptions options = Options(Optimizer::kAdam);
+  options.balance_classes = Balance::kSmote;
+  options.replay_capacity = 30;
+  const auto trainer = NewTrainer(options);
+  double loss = 0.0;
+  bool done = false;
+  REQUIRE(trainer->Step(&loss, &done).ok());
+  REQUIRE(trainer->SaveCheckpoint(file.path, true).ToString() == "OK");
+  const std::string good = file.Read();
+  const auto data = DecodeCheckpoint({reinterpret_cast<const uint8_t*>(good.data()), good.size()});
+  REQUIRE(data.status().ToString() == "OK");
+  CHECK(data->values.order.empty());  // it follows from the examples
+  const int32_t n_train = static_cast<int32_t>(data->train.size());
+  for (int32_t place : {n_train, -n_train - 1}) {
+    CheckpointData wrong = *data;
+    wrong.values.order.assign(100, 0);
+    wrong.values.order[50] = place;
+    const std::vector<uint8_t> bytes = EncodeCheckpoint(wrong).value();
+    file.Write(std::string(bytes.begin(), bytes.end()));
+    const auto other = NewTrainer(options);
+    const Status status = other->RestoreCheckpoint(file.path);
+    CHECK(status.code() == StatusCode::kCorrupt);
+    CHECK(status.message().find(StrFormat("place {} of {}", place, n_train)) != std::string::npos);
+    CHECK(other->state().progress.step == 0);
   }
 }
 
