@@ -86,7 +86,7 @@ def other_cases(here):
         (["run", DIGITS_CNN, "--input", here / "s.mp3"], IO, "s.mp3"),
         (["run", DIGITS_CNN, "--input-shape", "x=99999999999,8,8,1"], USAGE, "a whole number from 1 to 2147483647"),
         (["run", DIGITS_CNN, "--seed", "18446744073709551616"], USAGE, "is above 18446744073709551615"),
-        (["run", DIGITS_CNN, "--seed", "2", "--input", array], USAGE, "--seed excludes --input"),
+        (["run", DIGITS_CNN, "--seed", "2", "--input", array], USAGE, "--input excludes --seed"),
         (["info", "/dev/null"], IO, "/dev/null: is a device or a pipe; a file is needed"),
         (evaluate + ["--monitor", here / "nope.mon"], IO, "nope.mon': No such file"),
         (evaluate + ["--output-name", "nope"], DATA, "has no output 'nope'"),
