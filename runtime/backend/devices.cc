@@ -40,6 +40,11 @@ AutoDevice AutoDeviceVariable() {
   return text == "off" ? AutoDevice::kOff : AutoDevice::kNamed;
 }
 
+// Drivers are loaded to be asked, even where PoCL is the only one and turns out to be a CPU, though its
+// LLVM takes most of such a start. Nothing else tells for certain that no GPU is there: PoCL serves
+// CUDA's and remote GPUs from the same ICD file; which folder a loader reads is compiled into it (conda,
+// Nix), and variables change it; a vendor's own libOpenCL.so.1 reads none; and what an earlier process
+// found ends with a kernel module, a container's devices or a cable. `off` does without.
 Result<FoundDevice> FindAutoDevice() {
   switch (AutoDeviceVariable()) {
     case AutoDevice::kBest:
