@@ -44,6 +44,7 @@ void ReadExamples(const checkpoint_schema::Examples& examples, CheckpointData* d
   data->targets = Numbers(examples.values());
   data->groups = Numbers(examples.groups());
   data->names = Texts(examples.names());
+  data->negatives = Numbers(examples.negatives());
   if (examples.replay() == nullptr) return;
   data->replay.labels = Numbers(examples.replay()->labels());
   data->replay.seen = Numbers(examples.replay()->seen());
@@ -159,7 +160,10 @@ flatbuffers::Offset<checkpoint_schema::Examples> WriteExamples(
   if (!d.groups.empty()) groups = builder->CreateVector(d.groups);
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> names;
   if (!d.names.empty()) names = builder->CreateVectorOfStrings(d.names);
-  return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay, groups, names);
+  flatbuffers::Offset<flatbuffers::Vector<float>> negatives;
+  if (!d.negatives.empty()) negatives = builder->CreateVector(d.negatives);
+  return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay, groups, names,
+                                           negatives);
 }
 
 flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<checkpoint_schema::Epoch>>>
@@ -191,7 +195,8 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const TrainingValues& v = d.values;
   const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() + d.groups.size() +
                            6 * v.parameters.size() + 2 * (v.solver.size() + d.statistics.size()) +
-                           d.train.size() + d.validation.size() + v.order.size();
+                           d.train.size() + d.validation.size() + v.order.size() +
+                           d.negatives.size();
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {
     return Unsupported("a checkpoint of {} numbers does not fit into 2 GiB{}", n_numbers,
                        d.has_examples ? "; save it without the examples" : "");

@@ -43,6 +43,7 @@ struct CheckpointData {
   std::vector<float> targets;
   std::vector<int32_t> groups;     // empty, or one for each example
   std::vector<std::string> names;  // likewise
+  std::vector<float> negatives;    // rows of examples of no class
   ReplayState replay;
   // Where a learner wrote it, as in the schema.
   bool is_learner = false;

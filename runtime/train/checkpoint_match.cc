@@ -182,6 +182,7 @@ Status CheckpointStore::Adopt(const CheckpointData& data) const {
   TW_RETURN_IF_ERROR(CheckBelongs(data));
   TW_ASSIGN_OR_RETURN(TrainingSet::Contents contents, ContentsOf(data));
   TW_ASSIGN_OR_RETURN(TrainingState state, StateOf(data));
+  TW_RETURN_IF_ERROR(rejecter_.AddNegativeRows(data.negatives));
   *context_.state = std::move(state);
   context_.options->n_classes = data.n_classes;
   context_.options->class_names = data.class_names;

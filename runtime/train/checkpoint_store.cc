@@ -64,6 +64,7 @@ void CheckpointStore::DescribeExamples(CheckpointData* data) const {
   data->has_examples = true;
   data->groups.assign(cache.groups().begin(), cache.groups().end());
   data->names = cache.names();
+  data->negatives = rejecter_.NegativeRows();
   data->rows.resize(static_cast<size_t>(cache.size()) * n_rows * dim);
   float* to = data->rows.data();
   for (int64_t i = 0; i < cache.size(); ++i) {

@@ -7,6 +7,7 @@
 
 #include "runtime/train/fit/epoch_plan.h"
 #include "runtime/train/judge/judge.h"
+#include "runtime/train/reject/rejecter.h"
 #include "runtime/train/trainer_files.h"
 #include "runtime/train/training_context.h"
 
@@ -17,10 +18,10 @@ class MappedBytes;
 
 class CheckpointStore {
  public:
-  // `plan`, `judge` and `files` must outlive the object.
+  // `plan`, `judge`, `rejecter` and `files` must outlive the object.
   CheckpointStore(const TrainingContext& context, const EpochPlan* plan, const Judge* judge,
-                  TrainerFiles* files)
-      : context_(context), plan_(*plan), judge_(*judge), files_(*files) {}
+                  Rejecter* rejecter, TrainerFiles* files)
+      : context_(context), plan_(*plan), judge_(*judge), rejecter_(*rejecter), files_(*files) {}
 
   // The file's contents; `out_file` keeps its bytes. CORRUPT names the file.
   static Result<CheckpointData> Read(const std::string& path, MappedBytes* out_file);
@@ -44,6 +45,7 @@ class CheckpointStore {
   const TrainingContext context_;
   const EpochPlan& plan_;
   const Judge& judge_;
+  Rejecter& rejecter_;
   TrainerFiles& files_;
 };
 

@@ -22,7 +22,7 @@ Trainer::Trainer(const TrainerOptions& options, TrainedLayers layers,
       exporter_(context(), &judge_, &rejecter_),
       classes_(context(), &judge_, &exporter_),
       exchange_(context(), &judge_, &exporter_, &files_),
-      checkpoints_(context(), &loop_.plan(), &judge_, &files_) {}
+      checkpoints_(context(), &loop_.plan(), &judge_, &rejecter_, &files_) {}
 
 Result<std::unique_ptr<Trainer>> Trainer::Create(std::shared_ptr<const Model> model,
                                                  const TrainerOptions& given) {

@@ -51,8 +51,8 @@ typedef struct tw_examples {
   const char* const* ids;
   // 1, in tw_trainer_add_examples with TW_LOSS_SOFTMAX: the examples belong to no class, for example
   // what else is seen where the model works. A model with reject_rate refuses them more surely, and
-  // so is what resembles them. Labels are not looked at. No other function takes such examples, and
-  // no checkpoint holds them.
+  // so is what resembles them. Labels are not looked at, and examples of the same features count once.
+  // No other function takes such examples.
   int32_t are_negatives;
 } tw_examples;
 

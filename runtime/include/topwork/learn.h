@@ -24,8 +24,9 @@ typedef struct tw_learner_options {
   // augmentation. NULL: the defaults.
   const tw_trainer_options* trainer;
   // The memory to go on with: a file of tw_learner_save, or of tw_trainer_save_checkpoint with examples
-  // (those without an id get "#0", "#1" and so on). Its classes take the place of class_names. It is held
-  // as tw_trainer_hold_file does, and need not exist yet. NULL: the learner begins without examples.
+  // (those without an id get "#0", "#1" and so on). Its classes take the place of class_names; its
+  // negatives (tw_examples.are_negatives) come along. It is held as tw_trainer_hold_file does, and need
+  // not exist yet. NULL: the learner begins without examples.
   const char* memory_path;
   // 1: the memory is only read: it is not held, and must exist.
   int32_t read_only;
@@ -53,9 +54,9 @@ TW_API void tw_learner_free(tw_learner* learner);
 TW_API tw_status tw_learner_get_input(const tw_learner* learner, size_t index,
                                       tw_tensor_info* info);
 
-// Writes classes, features, ids and sums, and the head. statistics_only 1: sums in place of features
-// and ids, for a file that leaves the device (the sums still tell something of the examples); the
-// learner itself keeps them. The file appears complete or not at all; the one before stays as
+// Writes classes, features, ids and sums, negatives and the head. statistics_only 1: sums in place of
+// features and ids, and no negatives, for a file that leaves the device (the sums still tell something
+// of the examples); the learner itself keeps them. The file appears complete or not at all; the one before stays as
 // PATH.previous. tw_trainer_load takes it, too, unless it has examples without features. Errors: those
 // of tw_trainer_save_checkpoint; FAILED_PRECONDITION without classes. [one]
 TW_API tw_status tw_learner_save(tw_learner* learner, const char* path, int32_t statistics_only);
@@ -96,10 +97,10 @@ TW_API tw_status tw_learner_remove(tw_learner* learner, const tw_selection* sele
 TW_API tw_status tw_learner_relabel(tw_learner* learner, const tw_selection* selection,
                                     int64_t label);
 
-// Adds the classes (by name) and examples of another file of the same model. An example that is in
-// both counts once. *out_n_same (may be NULL): such examples. After a failure nothing is changed. Errors:
-// IO, CORRUPT; FAILED_PRECONDITION for a file of another model or last layer, and if two examples of
-// one id differ. [one]
+// Adds the classes (by name), examples and negatives of another file of the same model. What is in
+// both counts once. *out_n_same (may be NULL): examples that are. After a failure nothing is changed.
+// Errors: IO, CORRUPT; FAILED_PRECONDITION for a file of another model or last layer, and if two
+// examples of one id differ. [one]
 TW_API tw_status tw_learner_merge(tw_learner* learner, const char* path, int64_t* out_n_same);
 
 // Writes the probabilities of n_examples x n_classes (n_scores in all) to `scores`. The head is made

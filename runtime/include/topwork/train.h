@@ -339,11 +339,11 @@ TW_API tw_status tw_trainer_hold_file(tw_trainer* trainer, const char* path);
 TW_API tw_status tw_trainer_save_head(const tw_trainer* trainer, const char* path);
 
 // Writes a checkpoint: weights, optimizer state, counters, the state of shuffling, and with
-// with_examples 1 the features and labels of all examples, so that training can go on from the file
-// alone; negatives are not among them: add them again after loading. The file appears complete or
-// not at all; the one before stays as PATH.previous. The trainer holds it from then on
-// (tw_trainer_hold_file). Errors: IO, FAILED_PRECONDITION while another trainer holds the file, and
-// when another has written it since this one loaded or saved it. [one]
+// with_examples 1 the features of all examples, negatives among them, and their labels, so that
+// training can go on from the file alone. The file appears complete or not at all; the one before
+// stays as PATH.previous. The trainer holds it from then on (tw_trainer_hold_file). Errors: IO,
+// FAILED_PRECONDITION while another trainer holds the file, and when another has written it since
+// this one loaded or saved it. [one]
 TW_API tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* path,
                                             int32_t with_examples);
 
@@ -353,7 +353,7 @@ TW_API tw_status tw_trainer_save_checkpoint(tw_trainer* trainer, const char* pat
 //   begins afresh.
 // - A checkpoint of the same model and options: training goes on as if it had never been interrupted.
 //   One without examples needs the same ones to have been added before; one with examples brings them
-//   along, and their classes.
+//   along, and their classes; its negatives join those that were added before.
 // Errors: IO, CORRUPT (the text names the sound file of the generation before, if there is one),
 // FAILED_PRECONDITION for a file of another model, output, loss or layers, for a head of other classes
 // than those of examples that were added already, and for a checkpoint of other options or examples.

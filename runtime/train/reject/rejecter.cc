@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/hash64.h"
 #include "runtime/train/auto/loo.h"
 #include "runtime/train/judge/scores.h"
 #include "runtime/train/random.h"
@@ -91,7 +92,56 @@ Status Rejecter::AddNegatives(const Examples& examples, const FeatureProgress& p
     return Unsupported("examples of no class are for heads of classes (softmax)");
   }
   if (negatives_ == nullptr) negatives_ = context_.set->NewCache(false);
-  return context_.set->ExtractUnlabelled(examples, progress, negatives_.get());
+  TW_RETURN_IF_ERROR(context_.set->ExtractUnlabelled(examples, progress, negatives_.get()));
+  DropRepeated();
+  return Status::Ok();
+}
+
+// Of the same features the first example stays.
+void Rejecter::DropRepeated() {
+  const size_t row_bytes = static_cast<size_t>(negatives_->dim()) * sizeof(float);
+  std::vector<float> scratch(negatives_->scratch_floats());
+  std::set<uint64_t> known;
+  std::vector<int64_t> kept;
+  for (int64_t i = 0; i < negatives_->size(); ++i) {
+    const uint64_t hash = Hash64(negatives_->row(i, 0, scratch.data()), row_bytes, 0);
+    if (known.insert(hash).second) kept.push_back(i);
+  }
+  if (static_cast<int64_t>(kept.size()) < negatives_->size()) negatives_->Keep(kept);
+}
+
+std::vector<float> Rejecter::NegativeRows() const {
+  std::vector<float> rows;
+  if (negatives_ == nullptr) return rows;
+  std::vector<float> scratch(negatives_->scratch_floats());
+  for (int64_t i = 0; i < negatives_->size(); ++i) {
+    const float* row = negatives_->row(i, 0, scratch.data());
+    rows.insert(rows.end(), row, row + negatives_->dim());
+  }
+  return rows;
+}
+
+Status Rejecter::AddNegativeRows(const std::vector<float>& rows) {
+  if (rows.empty()) return Status::Ok();
+  const size_t dim = static_cast<size_t>(context_.set->dim());
+  if (rows.size() % dim != 0 || context_.options->loss.loss != Loss::kSoftmaxCrossEntropy) {
+    return Corrupt("the checkpoint contradicts itself: {} floats of examples of no class",
+                   rows.size());
+  }
+  if (negatives_ == nullptr) negatives_ = context_.set->NewCache(false);
+  const int64_t n_before = negatives_->size();
+  Status status = negatives_->Reserve(static_cast<int64_t>(rows.size() / dim));
+  ExampleTarget target;
+  target.label = 0;  // which nobody asks for
+  for (size_t at = 0; at < rows.size() && status.ok(); at += dim) {
+    status = negatives_->Append(rows.data() + at, target);
+  }
+  if (!status.ok()) {
+    negatives_->Truncate(n_before);
+  } else {
+    DropRepeated();
+  }
+  return status;
 }
 
 std::string Rejecter::NameOf(int32_t example) const {

@@ -34,8 +34,11 @@ class Rejecter {
   // True where options.reject_rate asks for it, there are examples and the head is one of classes.
   bool wanted() const;
   // Examples of no class: what else is seen where the model works. Their features are kept, without
-  // targets. All or nothing.
+  // targets, and the same ones once. All or nothing.
   Status AddNegatives(const Examples& examples, const FeatureProgress& progress);
+  // Their features, [n, dim]; and those of a checkpoint in addition: CORRUPT for a part of a row.
+  std::vector<float> NegativeRows() const;
+  Status AddNegativeRows(const std::vector<float>& rows);
   // Scores the examples by heads that were fitted without them (LeaveOneOutScores) and chooses what
   // is stored. Up to kMaxStored examples all are stored and each is judged without itself and its
   // group. Of more, half may be stored and the others calibrate. Where deeper layers are trained, the
@@ -49,6 +52,7 @@ class Rejecter {
   struct Logits;
   struct Material;
   Result<Logits> LeftOutLogits() const;
+  void DropRepeated();
   Status ReadFeatures(const FeatureCache& cache, std::vector<float>* out, FeatureRows* rows) const;
   void Choose(const std::vector<uint8_t>& calibrates, const Material& material,
               Rejection* rejection) const;

@@ -21,6 +21,10 @@ bool Rejecter::wanted() const { return false; }
 
 Status Rejecter::AddNegatives(const Examples&, const FeatureProgress&) { return Absent(); }
 
+std::vector<float> Rejecter::NegativeRows() const { return {}; }
+
+Status Rejecter::AddNegativeRows(const std::vector<float>&) { return Status::Ok(); }
+
 Result<Rejection> Rejecter::Make() { return Absent(); }
 
 Result<std::vector<uint8_t>> WithoutRejection(const Model&) { return Absent(); }

@@ -135,6 +135,7 @@ Status Learner::Load(const std::string& path) {
   const Result<CheckpointData> data = CheckpointStore::Read(path, &file);
   Statistics unkept;
   Status status = data.ok() ? CheckBelongs(*data, &unkept) : data.status();
+  if (status.ok()) status = trainer_.rejecter().AddNegativeRows(data->negatives);
   if (status.ok()) {
     files_.NoteRead(path, file.bytes());
     Adopt(*data, unkept);
@@ -184,6 +185,7 @@ Status Learner::Save(const std::string& path, bool statistics_only) {
     data.labels = labels_;
     data.groups = groups_;
     data.names = ids_;
+    data.negatives = trainer_.rejecter().NegativeRows();
   }
   Statistics sums = statistics_only ? SumsOfAll() : unkept_;
   if (sums.size() > 0) {
@@ -225,6 +227,7 @@ Status Learner::Merge(const std::string& path, int64_t* out_n_same) {
   if (!status.ok()) return status.WithPrefix("'" + path + "': ");
   std::vector<std::string> names;
   for (int c = 0; c < data.n_classes; ++c) names.push_back(ClassOf(data, c));
+  TW_RETURN_IF_ERROR(trainer_.rejecter().AddNegativeRows(data.negatives));
   TW_ASSIGN_OR_RETURN(const std::vector<int32_t> labels, AddClasses(names));
   ridge_.Reset();
   if (theirs.size() > 0) {

@@ -99,6 +99,24 @@ def check_with_train(checks, tool, here):
                   "learn goes on from a trainer's memory: %s" % again)
 
 
+def check_negatives(checks, tool, here):
+    """A memory keeps what belongs to no class, for train and for learn."""
+    memory, others = here / "negatives.memory", here / "others"
+    others.mkdir()
+    npy(others / "x.npy", (20, 8, 8, 1), [(i * i) % 17 / 16 for i in range(20 * 64)])
+    counts = []
+    for folder, flags in ((part(here / "n1", DIGITS_8X8 / "train", 0, 100), ["--negatives", others]),
+                          (part(here / "n2", DIGITS_8X8 / "train", 100, 200), []),
+                          (part(here / "n3", DIGITS_8X8 / "train", 200, 300), ["--negatives", others])):
+        trained = run(tool, "train", DIGITS_CNN, "--data", folder, "--memory", memory, "--output", here / "n.tflite",
+                      *flags, "--json")
+        counts.append(json.loads(trained.stdout)["rejection"]["n_negatives"] if trained.returncode == 0
+                      else trained.stderr)
+        learn(checks, tool, memory, "--remove", "x.npy[0]", "--output", here / "l.tflite")
+    # Of the 20 pictures 17 are different.
+    checks.expect(counts == [17] * 3, "negatives of three runs with one memory: %s" % counts)
+
+
 def check_pictures(checks, tool, here):
     colours = {"red": (220, 40, 40), "green": (40, 200, 60), "blue": (40, 60, 220)}
     for c, (name, colour) in enumerate(colours.items()):
@@ -159,6 +177,7 @@ def main():
         here = pathlib.Path(folder)
         check_arrays(checks, tool, here)
         check_with_train(checks, tool, here)
+        check_negatives(checks, tool, here)
         check_pictures(checks, tool, here)
         check_errors(checks, tool, here)
     sys.exit(checks.finish())

@@ -6,12 +6,14 @@
 #include <cstring>
 #include <limits>
 
+#include "models/format/checkpoint_file.h"
 #include "runtime/session/session.h"
 #include "runtime/train/trainer.h"
 #include "tests/support/classifiers.h"
 #include "tests/support/digits_model.h"
 #include "tests/support/embedded.h"
 #include "tests/support/npz.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace rejecter_test {
@@ -119,6 +121,72 @@ TEST_CASE("Rejecter: negatives are refused more surely", "[train]") {
   const double after = Refused(model, unknown, 0.01f);
   CHECK(after > before + 0.05);
   CHECK(Refused(model, Digits("test", 0, 6), 0.01f) < 0.05);
+}
+
+TEST_CASE("Rejecter: a checkpoint with examples holds the negatives, and the same ones count once",
+          "[train]") {
+  const Data negatives = Digits("train", 7, 9, 4);
+  for (const FeatureType type : {FeatureType::kFloat32, FeatureType::kFloat16}) {
+    TrainerOptions options = Options(7, 0.05f);
+    options.feature_type = type;
+    const auto trainer = Taught(test::DigitsModel(), Digits("train", 0, 6, 4), options);
+    REQUIRE(trainer->rejecter().AddNegatives(negatives.examples(), nullptr).ToString() == "OK");
+    const std::vector<float> rows = trainer->rejecter().NegativeRows();
+    const size_t dim = static_cast<size_t>(trainer->set().dim());
+    REQUIRE(rows.size() == negatives.y.size() * dim);
+    const test::TempFile file("negatives"), bare("bare");
+    REQUIRE(trainer->SaveCheckpoint(file.path, true).ToString() == "OK");
+    REQUIRE(trainer->SaveCheckpoint(bare.path).ToString() == "OK");
+    const auto other = Trainer::Create(test::DigitsModel(), trainer->options());
+    REQUIRE(other.status().ToString() == "OK");
+    Rejecter& rejecter = (*other)->rejecter();
+    for (int i = 0; i < 2; ++i) {
+      REQUIRE((*other)->RestoreCheckpoint(file.path).ToString() == "OK");
+      CHECK(rejecter.NegativeRows() == rows);
+      CHECK((*other)->Export().value() == trainer->Export().value());
+      CHECK(rejecter.summary().n_negatives == trainer->rejecter().summary().n_negatives);
+    }
+    REQUIRE(rejecter.AddNegatives(negatives.examples(), nullptr).ToString() == "OK");
+    CHECK(rejecter.NegativeRows() == rows);
+    REQUIRE(rejecter.AddNegatives(Digits("test", 7, 9, 8).examples(), nullptr).ToString() == "OK");
+    CHECK(rejecter.NegativeRows().size() > rows.size());
+    const std::string text = bare.Read();
+    const auto data =
+        DecodeCheckpoint({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    CHECK(data.value().negatives.empty());
+  }
+}
+
+TEST_CASE("Rejecter: negatives of a checkpoint that cannot be are refused, and change nothing",
+          "[train]") {
+  const test::TempFile file("negatives");
+  TrainerOptions options = Options(3, 0.05f);
+  const auto trainer = Taught(test::DigitsModel(), Digits("train", 0, 2, 8), options);
+  REQUIRE(trainer->SaveCheckpoint(file.path, true).ToString() == "OK");
+  const std::string text = file.Read();
+  const auto data = DecodeCheckpoint({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  REQUIRE(data.status().ToString() == "OK");
+  const size_t dim = static_cast<size_t>(trainer->set().dim());
+  options = trainer->options();
+  options.cache_limit_bytes = 100 * dim * sizeof(float);
+  const struct {
+    size_t n_floats;
+    float value;
+    StatusCode code;
+  } wrong[] = {{dim + 1, 0.5f, StatusCode::kCorrupt},
+               {dim, std::numeric_limits<float>::infinity(), StatusCode::kNumeric},
+               {101 * dim, 0.5f, StatusCode::kOutOfMemory}};
+  for (const auto& each : wrong) {
+    CheckpointData changed = *data;
+    changed.negatives.assign(each.n_floats, each.value);
+    const std::vector<uint8_t> bytes = EncodeCheckpoint(changed).value();
+    file.Write(std::string(bytes.begin(), bytes.end()));
+    const auto other = Trainer::Create(test::DigitsModel(), options);
+    REQUIRE(other.status().ToString() == "OK");
+    CHECK((*other)->RestoreCheckpoint(file.path).code() == each.code);
+    CHECK((*other)->set().size() == 0);
+    CHECK((*other)->rejecter().NegativeRows().empty());
+  }
 }
 
 TEST_CASE("Rejecter: groups may have any numbers", "[train]") {

@@ -174,6 +174,35 @@ TEST_CASE("memory: a trainer goes on from it, and a learner from a trainer's", "
   CHECK(Difference(Solved(&again), head) < 1e-6);
 }
 
+TEST_CASE("memory: negatives of a trainer stay in it, and join those of another one", "[train]") {
+  const TrainerData data = Images(24, 2), other = Images(12, 2, 9);
+  const test::TempFile first("first"), second("second"), statistics("statistics");
+  TrainerOptions options;
+  options.n_classes = 2;
+  options.n_threads = 1;
+  const auto trainer = test::Trained(options, data);
+  REQUIRE(trainer->rejecter().AddNegatives(Slice(other, 0, 8).examples(), nullptr).ok());
+  const std::vector<float> rows = trainer->rejecter().NegativeRows();
+  REQUIRE(trainer->SaveCheckpoint(first.path, true).ToString() == "OK");
+  Owner learner = NewLearner();
+  REQUIRE(learner->Load(first.path).ToString() == "OK");
+  CHECK(learner.trainer->rejecter().NegativeRows() == rows);
+  REQUIRE(learner->Save(second.path, false).ToString() == "OK");
+  REQUIRE(learner->Save(statistics.path, true).ToString() == "OK");
+  Owner again = NewLearner();
+  REQUIRE(again->Load(second.path).ToString() == "OK");
+  CHECK(again.trainer->rejecter().NegativeRows() == rows);
+  // Four of these are in both.
+  Owner merged = NewLearner({"0", "1"});
+  REQUIRE(merged.trainer->rejecter().AddNegatives(Slice(other, 4, 8).examples(), nullptr).ok());
+  int64_t n_same = 0;
+  REQUIRE(merged->Merge(second.path, &n_same).ToString() == "OK");
+  CHECK(merged.trainer->rejecter().NegativeRows().size() == rows.size() / 8 * 12);
+  Owner without = NewLearner();
+  REQUIRE(without->Load(statistics.path).ToString() == "OK");
+  CHECK(without.trainer->rejecter().NegativeRows().empty());
+}
+
 TEST_CASE("memory: what a trainer cannot use it refuses by its reason", "[train]") {
   const test::TempFile file("refused");
   Owner owner = NewLearner({"a", "b", "c"});
