@@ -74,15 +74,18 @@ build() {
   fi
 }
 
-# What each build tests: by default what could fail there alone.
-kernels="kernels/;runtime/base/;runtime/tensor/;runtime/backend/opencl/(device|stream)_test;support/"
+# What each build tests: by default what could fail there alone; for stages toolchains/stages.toml says it.
+files() {
+  if [ "$long" = ON ]; then set -- "$1" --long; fi
+  python3 -B toolchains/device/stages.py files "$@"
+}
 threads="runtime/base/thread;runtime/session/;runtime/api/(threads|session)_;models/format/pack_cache"
 threads="$threads;runtime/train/(features|fit)/;kernels/train/;kernels/ops/.*/(conv_2d|fully_connected)_test"
 some_sets="baseline;avx2;eigen"
 one_set="baseline"
 command=""
 if [ "$long" = ON ]; then
-  kernels="" threads="" some_sets="" one_set="" command=topwork_cli
+  threads="" some_sets="" one_set="" command=topwork_cli
 fi
 build release "all topwork_tests" topwork_tests -DTOPWORK_SIBLINGS=ON "-DTOPWORK_LONG_TESTS=$long" \
   -DTOPWORK_EIGEN=ON
@@ -94,20 +97,20 @@ build minsize libtopwork.so libtopwork.so
     --calls ports/examples/train_head.c models/zoo/digits_cnn_f32.tflite
   python3 -B toolchains/select.py models/zoo/efficientnet_lite0_fp16.tflite; } >build/selected.selection
 build selected "topwork_cli libtopwork.so" topwork
-build jetson "libtopwork.so topwork_tests $command" topwork_tests "-DTOPWORK_TEST_FILES=$kernels"
+build jetson "libtopwork.so topwork_tests $command" topwork_tests "-DTOPWORK_TEST_FILES=$(files jetson)"
 if [ "$long" = ON ]; then
   # Compiled one by one: each file must include what it uses.
   build clang "libtopwork.so topwork_tests $command" topwork_tests -DTOPWORK_UNITY=OFF
   build armv7 "libtopwork.so topwork_tests $command" topwork_tests
   for preset in riscv64 ppc64le; do
     build "$preset" "libtopwork.so topwork_tests $command" topwork_tests \
-      "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/"
+      "-DTOPWORK_TEST_FILES=$(files "$preset")"
   done
   for preset in x86_64-musl armv7-zig; do
     build "$preset" "libtopwork.so topwork_tests $command" topwork_tests
   done
   build aarch64-musl "libtopwork.so topwork_tests $command" topwork_tests \
-    "-DTOPWORK_TEST_FILES=kernels/;runtime/base/;runtime/tensor/;runtime/session/;support/"
+    "-DTOPWORK_TEST_FILES=$(files aarch64-musl)"
   build jetson-zig "libtopwork.so $command" libtopwork.so
   echo "== Debian packages"
   measure "build packages" ports/jetson/build.sh amd64 arm64 || failed="$failed packages"

@@ -89,7 +89,7 @@ a line of another program
 """
 
 
-def parts(output):
+def parts(build, output):
     """What is read from text: lines of tests, sensors, stages."""
     sys.path.insert(0, str(SCRIPT.parent / "device"))
     import results as unity
@@ -105,7 +105,26 @@ def parts(output):
     assert read["board"] == "NVIDIA Jetson Orin Nano" and read["power_mode"] == "15W" and read["memory_kb"] == 7802880, read
     declared = stages.load()
     assert all("{" not in stage[key] for stage in declared.values() for key in ("tests", "all_tests")), declared
+    # Each part of a filter finds tests: of one that finds none, the others hide it.
+    for name, stage in declared.items():
+        if "root" in stage and n_tests(build, "[opencl]") == 0:
+            continue  # a build without OpenCL
+        for part in {part for key in ("tests", "all_tests") for part in stage[key].split(",")}:
+            assert n_tests(build, part) > 0, f"stage {name}: no test is {part}"
+    import jobs
+    text = jobs.how_to_build(pathlib.Path("riscv64"), "topwork_tests")
+    assert 'cmake --preset riscv64 "-DTOPWORK_TEST_FILES=kernels/cpu/;models/zoo/;support/" && ' in text, text
+    assert '"-DTOPWORK_TEST_FILES="' in jobs.how_to_build(pathlib.Path("jetson"), "topwork_tests", long=True)
+    assert "FILES" not in jobs.how_to_build(pathlib.Path("jetson"), "topwork_cli")
+    assert "FILES" not in jobs.how_to_build(pathlib.Path("armv7"), "topwork_tests")
     wrong = output / "wrong.toml"
+    wrong.write_text('[build.x]\nfile = "kernels/"\n')
+    try:
+        stages.test_files("x", False, wrong)
+    except SystemExit as error:
+        assert "'file'" in str(error), error
+    else:
+        raise AssertionError("an unknown key of a build was taken")
     wrong.write_text('[stage.x]\nabout = "a"\nbuild = "b"\ntests = "c"\nqemo = "d"\n')
     try:
         stages.load(wrong)
@@ -128,7 +147,7 @@ def parts(output):
 
 def local(build, output):
     """Failures, a crash with tests behind it, skips, exit codes, a run resumed, a benchmark and a personalisation."""
-    parts(output)
+    parts(build, output)
     n = n_tests(build, "[base]")
     assert run(build, output, "--filter", "[base]").returncode == 0
     summary = check_files(output, "host", n)

@@ -5,6 +5,7 @@ import pathlib
 import re
 import shlex
 
+import stages
 from places import ROOT
 from runner import watched
 
@@ -35,12 +36,14 @@ def call(connection, program, arguments, name, output):
     return []
 
 
-def how_to_build(build, target):
-    """The command that makes a target of the folder."""
+def how_to_build(build, target, long=False):
+    """The command that makes a target of the folder, with the tests that stages of the preset have."""
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     if build.name not in [preset["name"] for preset in presets]:
         return f"no preset has the name {build.name} (cmake --list-presets lists them)"
-    return f"build it: cmake --preset {build.name} && cmake --build --preset {build.name} --target {target}"
+    files = stages.test_files(build.name, long) if target == "topwork_tests" else None
+    option = "" if files is None else f' "-DTOPWORK_TEST_FILES={files}"'
+    return f"build it: cmake --preset {build.name}{option} && cmake --build --preset {build.name} --target {target}"
 
 
 def push(connection, build, files):

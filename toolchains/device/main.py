@@ -93,7 +93,7 @@ def run_tests(connection, arguments, stage, build, output):
     program = build / "topwork_tests"
     files = [(path, path.name) for path in (program, build / "libtopwork_fault_shim.so") if path.exists()]
     if not program.exists():
-        raise SystemExit(f"{program} is missing; {jobs.how_to_build(build, program.name)}")
+        raise SystemExit(f"{program} is missing; {jobs.how_to_build(build, program.name, arguments.long)}")
     connection.do(connection.place.push, files)
     connection.do(connection.place.output, "mkdir -p cache pocl")
     tests = arguments.filter or stage["all_tests" if arguments.long else "tests"]
