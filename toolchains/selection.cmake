@@ -83,7 +83,7 @@ endif()
 # topwork_selection: what says so to the sources that ask. Others, as ports and the base, compile as ever.
 add_library(topwork_selection INTERFACE)
 # What an option leaves out, sources hear of (kernels/contract/selection.h, runtime/api/handles.h).
-foreach(_part IN ITEMS OPENCL TRIALS TRAIN JUDGE CUSTOM_OPS DESCRIBE SPARSE)
+foreach(_part IN ITEMS OPENCL TRIALS TRAIN LEARN JUDGE CUSTOM_OPS DESCRIBE SPARSE)
   if(NOT TOPWORK_${_part})
     target_compile_definitions(topwork_selection INTERFACE TW_NO_${_part}=1)
   endif()

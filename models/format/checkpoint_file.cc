@@ -44,7 +44,9 @@ void ReadExamples(const checkpoint_schema::Examples& examples, CheckpointData* d
   data->targets = Numbers(examples.values());
   data->groups = Numbers(examples.groups());
   data->names = Texts(examples.names());
+#ifndef TW_NO_LEARN
   data->negatives = Numbers(examples.negatives());
+#endif
   if (examples.replay() == nullptr) return;
   data->replay.labels = Numbers(examples.replay()->labels());
   data->replay.seen = Numbers(examples.replay()->seen());
@@ -96,8 +98,10 @@ TrainingValues ReadValues(const checkpoint_schema::Checkpoint& c) {
   values.start.fresh_classes = Numbers(c.start_fresh_classes());
   values.start.epoch = c.start_epoch();
   values.validated_parameters = Numbers(c.validated_parameters());
+#ifndef TW_NO_LEARN
   values.order = Numbers(c.order());
   values.next_random_state = c.next_random_state();
+#endif
   return values;
 }
 
@@ -112,7 +116,9 @@ CheckpointData FromTable(const checkpoint_schema::Checkpoint& c) {
   data.values = ReadValues(c);
   data.train = Numbers(c.train());
   data.validation = Numbers(c.validation());
+#ifndef TW_NO_LEARN
   data.has_new_examples = c.has_new_examples();
+#endif
   if (c.examples() != nullptr) ReadExamples(*c.examples(), &data);
   if (c.learner() != nullptr) ReadLearner(*c.learner(), &data);
   return data;
@@ -161,7 +167,9 @@ flatbuffers::Offset<checkpoint_schema::Examples> WriteExamples(
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> names;
   if (!d.names.empty()) names = builder->CreateVectorOfStrings(d.names);
   flatbuffers::Offset<flatbuffers::Vector<float>> negatives;
+#ifndef TW_NO_LEARN
   if (!d.negatives.empty()) negatives = builder->CreateVector(d.negatives);
+#endif
   return checkpoint_schema::CreateExamples(*builder, rows, labels, values, replay, groups, names,
                                            negatives);
 }
@@ -193,10 +201,12 @@ void WriteProgress(const TrainingProgress& p, checkpoint_schema::CheckpointBuild
 
 Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const TrainingValues& v = d.values;
-  const size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() + d.groups.size() +
-                           6 * v.parameters.size() + 2 * (v.solver.size() + d.statistics.size()) +
-                           d.train.size() + d.validation.size() + v.order.size() +
-                           d.negatives.size();
+  size_t n_numbers = d.rows.size() + d.labels.size() + d.targets.size() + d.groups.size() +
+                     6 * v.parameters.size() + 2 * (v.solver.size() + d.statistics.size()) +
+                     d.train.size() + d.validation.size();
+#ifndef TW_NO_LEARN
+  n_numbers += v.order.size() + d.negatives.size();
+#endif
   if (n_numbers > kMaxArrayBytes / sizeof(float)) {
     return Unsupported("a checkpoint of {} numbers does not fit into 2 GiB{}", n_numbers,
                        d.has_examples ? "; save it without the examples" : "");
@@ -223,7 +233,9 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   const auto start = optional(v.start.parameters);
   const auto start_fresh = optional(v.start.fresh_classes);
   const auto validated = optional(v.validated_parameters);
+#ifndef TW_NO_LEARN
   const auto order = optional(v.order);
+#endif
   flatbuffers::Offset<checkpoint_schema::Examples> examples;
   if (d.has_examples) examples = WriteExamples(d, &builder);
   flatbuffers::Offset<checkpoint_schema::Learner> learner;
@@ -257,9 +269,11 @@ Status Build(const CheckpointData& d, flatbuffers::FlatBufferBuilder* out) {
   c.add_start_epoch(v.start.epoch);
   c.add_validated_parameters(validated);
   if (d.is_learner) c.add_learner(learner);
+#ifndef TW_NO_LEARN
   c.add_order(order);
   c.add_next_random_state(v.next_random_state);
   c.add_has_new_examples(d.has_new_examples);
+#endif
   checkpoint_schema::FinishCheckpointBuffer(builder, c.Finish());
   return Status::Ok();
 }

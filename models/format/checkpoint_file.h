@@ -35,7 +35,9 @@ struct CheckpointData {
   TrainingValues values;
   std::vector<int32_t> train;  // indices of examples
   std::vector<int32_t> validation;
+#ifndef TW_NO_LEARN
   bool has_new_examples = false;
+#endif
   // The examples themselves, where they were asked for: rows, then labels or targets.
   bool has_examples = false;
   std::vector<float> rows;
@@ -43,7 +45,9 @@ struct CheckpointData {
   std::vector<float> targets;
   std::vector<int32_t> groups;     // empty, or one for each example
   std::vector<std::string> names;  // likewise
-  std::vector<float> negatives;    // rows of examples of no class
+#ifndef TW_NO_LEARN
+  std::vector<float> negatives;  // rows of examples of no class
+#endif
   ReplayState replay;
   // Where a learner wrote it, as in the schema.
   bool is_learner = false;

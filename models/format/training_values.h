@@ -63,10 +63,12 @@ struct TrainingValues {
   // After the last fit on all examples: the parameters of before, which have not seen the
   // validation examples. Empty: there was no such fit, and `parameters` are those.
   std::vector<float> validated_parameters;
+#ifndef TW_NO_LEARN  // the smallest libraries go on in another order then
   // The order of the epoch in progress and progress.random_state after it, where these do not follow
   // from progress.random_state and the examples as they are now; empty: they do.
   std::vector<int32_t> order;
   uint64_t next_random_state = 0;
+#endif
 };
 
 // State of a bounded memory of examples.

@@ -36,11 +36,13 @@ Status CheckSets(const CheckpointData& data, int64_t n_examples) {
       seen[static_cast<size_t>(i)] = true;
     }
   }
+#ifndef TW_NO_LEARN
   const int32_t n_train = static_cast<int32_t>(data.train.size());
   for (int32_t place : data.values.order) {  // as in EpochPlan::AddMinorities
     if (place >= -n_train && place < n_train) continue;
     return Corrupt("the checkpoint contradicts itself: place {} of {}", place, n_train);
   }
+#endif
   return Status::Ok();
 }
 
@@ -159,7 +161,9 @@ Result<TrainingSet::Contents> CheckpointStore::ContentsOf(const CheckpointData& 
   }
   contents.train = data.train;
   contents.validation = data.validation;
+#ifndef TW_NO_LEARN
   contents.is_fitted = !data.has_new_examples;
+#endif
   return contents;
 }
 
@@ -182,16 +186,19 @@ Status CheckpointStore::Adopt(const CheckpointData& data) const {
   TW_RETURN_IF_ERROR(CheckBelongs(data));
   TW_ASSIGN_OR_RETURN(TrainingSet::Contents contents, ContentsOf(data));
   TW_ASSIGN_OR_RETURN(TrainingState state, StateOf(data));
+#ifndef TW_NO_LEARN
   TW_RETURN_IF_ERROR(rejecter_.AddNegativeRows(data.negatives));
+#endif
   *context_.state = std::move(state);
   context_.options->n_classes = data.n_classes;
   context_.options->class_names = data.class_names;
   context_.set->Adopt(std::move(contents));
-  if (!data.values.order.empty()) {
-    context_.state->order = data.values.order;
-    context_.state->next_random_state = data.values.next_random_state;
-  } else {
-    // The order of an epoch in progress follows from the examples.
+#ifndef TW_NO_LEARN
+  context_.state->order = data.values.order;
+  context_.state->next_random_state = data.values.next_random_state;
+#endif
+  // Else the order of an epoch in progress follows from the examples.
+  if (context_.state->order.empty()) {
     if (context_.state->progress.position == 0) return Status::Ok();
     TW_RETURN_IF_ERROR(plan_.StartEpoch(context_.state));
   }

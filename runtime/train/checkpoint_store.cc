@@ -51,8 +51,10 @@ Status CheckpointStore::Save(const std::string& path, bool with_examples) const 
   data.values = context_.state->Values();
   data.train = context_.set->train();
   data.validation = context_.set->validation();
+#ifndef TW_NO_LEARN
   data.has_new_examples = !context_.set->is_fitted();
   if (context_.set->replay() != nullptr) plan_.KeepOrder(&data.values);
+#endif
   if (with_examples) DescribeExamples(&data);
   return Write(path, "the checkpoint", data, &files_);
 }
@@ -64,7 +66,9 @@ void CheckpointStore::DescribeExamples(CheckpointData* data) const {
   data->has_examples = true;
   data->groups.assign(cache.groups().begin(), cache.groups().end());
   data->names = cache.names();
+#ifndef TW_NO_LEARN
   data->negatives = rejecter_.NegativeRows();
+#endif
   data->rows.resize(static_cast<size_t>(cache.size()) * n_rows * dim);
   float* to = data->rows.data();
   for (int64_t i = 0; i < cache.size(); ++i) {

@@ -24,6 +24,7 @@ Status EpochPlan::StartEpoch(TrainingState* state) const {
   return LayOut(state->progress, &state->order, &state->next_random_state);
 }
 
+#ifndef TW_NO_LEARN
 void EpochPlan::KeepOrder(TrainingValues* values) const {
   const TrainingState& state = *context_.state;
   if (state.order.empty()) return;
@@ -37,6 +38,7 @@ void EpochPlan::KeepOrder(TrainingValues* values) const {
   values->order = state.order;
   values->next_random_state = state.next_random_state;
 }
+#endif
 
 Status EpochPlan::LayOut(const TrainingProgress& progress, std::vector<int32_t>* out_order,
                          uint64_t* out_next_random_state) const {
