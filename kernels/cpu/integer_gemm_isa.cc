@@ -87,6 +87,10 @@ TW_INLINE void EndRows(const Columns (&columns)[kN], const IVec (&bias)[kN], con
     v[i] = columns[i % kN](sum);
   }
   const ByteVec bytes = Columns::Pack(range, v);
+  if (!kShortLoops && kM > 1 && count == kN * kLanes && ldc == count) {  // rows are neighbours
+    StoreInts(out, reinterpret_cast<IVec>(bytes));
+    return;
+  }
 #pragma GCC unroll 4
   for (int m = 0; m < kM; ++m) StoreParts<kN>(out + m * ldc, bytes, m * kN, count);
 }

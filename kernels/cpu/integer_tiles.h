@@ -5,7 +5,7 @@
 //
 // Packed W: [panel][word][column of the panel], then the sums of W's rows as int32, padded to whole
 // vectors; the depth is padded with zeros to whole words. Where kPairsWords, a run's whole words
-// but an odd last one lie in pairs instead: [pair][column][word of the pair].
+// but an odd last one lie in pairs instead, a pair in two vectors: as SumPairs takes them.
 #ifndef TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
 #define TOPWORK_KERNELS_CPU_INTEGER_TILES_H_
 
@@ -92,7 +92,8 @@ int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, ui
   int64_t index = w.first + (w.transposed ? n : n * w.runs * w.run_k);
   const int64_t whole = w.bits == 8 && step == 1 && n < w.n ? w.run_k / Kind::kGroup : 0;
   const auto place = [&](int64_t word) {
-    return word < paired ? word / 2 * 2 * width + 2 * j + word % 2 : word * width + j;
+    if (word >= paired) return word * width + j;
+    return word / 2 * 2 * width + (word % 2 == j % 2 ? j : width + (j ^ 1));
   };
   int32_t sum = 0;
   for (int64_t r = 0; r < w.runs; ++r) {
@@ -303,7 +304,7 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
   if constexpr (kPairsWords<Kind>(kN)) {
     if (s.pairs > 0) {
 #pragma GCC unroll 8
-      for (int m = 0; m < kM; ++m) acc[m][0] += SumNeighbours(pairs[m][0], pairs[m][1]);
+      for (int m = 0; m < kM; ++m) acc[m][0] += SumPairs(pairs[m][0], pairs[m][1]);
     }
   }
 #endif

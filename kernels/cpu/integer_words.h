@@ -199,14 +199,11 @@ TW_INLINE void AddPairs(IVec (&acc)[kM][2], const uint8_t* const (&rows)[kM], in
   }
 }
 
-// The sums of neighbours of both.
-TW_INLINE IVec SumNeighbours(IVec left, IVec right) {
-  const auto sum = [](IVec v) {
-    const __m512i x = reinterpret_cast<__m512i>(v);
-    return _mm512_add_epi32(x, _mm512_srli_epi64(x, 32));
-  };
-  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  return reinterpret_cast<IVec>(_mm512_permutex2var_epi32(sum(left), even, sum(right)));
+// Lane l of `left` has the even words of column l where l is even, else the odd ones; `right` has the
+// others, each pair of lanes swapped.
+TW_INLINE IVec SumPairs(IVec left, IVec right) {
+  return left + reinterpret_cast<IVec>(
+                    _mm512_shuffle_epi32(reinterpret_cast<__m512i>(right), _MM_PERM_CDAB));
 }
 #endif
 
