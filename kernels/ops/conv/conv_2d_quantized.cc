@@ -1,7 +1,8 @@
 // CONV_2D on quantized tensors: an integer product over output pixels (integer_product.h).
 //
 // Rows of A are read where they lie in the image, which is copied once where it needs padding (the
-// input's zero point, which is real zero) or wider values. The taps of a pixel are one run of
+// input's zero point, which is real zero) or wider values: by each task the rows that it reads, unless
+// that would copy most of them more than once. The taps of a pixel are one run of
 // values a filter row, or one a tap where they are dilated or grouped. Dynamic range: each image is
 // quantized to 8 bits with one scale, asymmetric where the weights' scales differ by channel (or
 // with groups), symmetric otherwise, as TFLite does.
@@ -20,6 +21,8 @@ struct QuantizedConvState : OpState, ConvShape {
   IntegerProduct product;
   PaddedImage image;
   std::vector<int64_t> run_offsets;
+  bool fills_rows = false;  // tasks copy the rows of the image that they read
+  size_t copy_offset = 0, copy_block = 0;  // of threads
   // kDynamicRange
   bool symmetric = false;
   bool joins_images = false;  // one product has the rows of all images
@@ -30,6 +33,8 @@ struct QuantizedConvState : OpState, ConvShape {
 
 // Of an image; a product of more has work enough for all threads.
 constexpr int64_t kJoinedValues = 1 << 16;
+// How often tasks may copy a row of the image, on average.
+constexpr int64_t kMostCopies = 2;
 
 constexpr const char* kVariants[3][4] = {
     {"int8 gemm 1x1", "int8 gemm 1x1 grouped", "int8 gemm", "int8 gemm grouped"},
@@ -44,15 +49,35 @@ bool SameScales(const TensorView& weights) {
   return true;
 }
 
+// The first row of the padded images that the window of output pixel `pixel` reads.
+int64_t FirstRowOf(const QuantizedConvState& s, int64_t pixel) {
+  const int64_t line = pixel / s.window.w.out, out_h = s.window.h.out;
+  return line / out_h * s.image.h + line % out_h * s.window.h.stride;
+}
+
+// Rows that a window reaches.
+int64_t WindowRows(const WindowAxis& h) { return (h.filter - 1) * h.dilation + 1; }
+
+// Rows that the windows of n neighbouring output pixels reach, at most.
+int64_t MostRows(const QuantizedConvState& s, int64_t n) {
+  const WindowAxis& h = s.window.h;
+  const int64_t lines = CeilDiv(n - 1, s.window.w.out) + 1;
+  const int64_t images = CeilDiv(n - 1, s.window.w.out * h.out);
+  const int64_t between = std::max<int64_t>(0, s.image.h - h.out * h.stride);
+  return std::min(s.image.batch * s.image.h,
+                  (lines - 1) * h.stride + WindowRows(h) + images * between);
+}
+
 // Where the windows of output pixels [first, first + n) begin.
 void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t* out) {
   const int64_t out_h = s.window.h.out, out_w = s.window.w.out;
   const int64_t step_x = s.window.w.stride * s.in_c * static_cast<int64_t>(s.image.size);
   const int64_t step_y = s.window.h.stride * s.image.row_bytes();
+  const int64_t origin = s.fills_rows ? FirstRowOf(s, first) * s.image.row_bytes() : 0;
   int64_t x = first % out_w, y = first / out_w % out_h, b = first / out_w / out_h;
   int64_t* const end = out + n;
   while (out < end) {
-    const int64_t row = b * s.image.image_bytes() + y * step_y;
+    const int64_t row = b * s.image.image_bytes() + y * step_y - origin;
     const int64_t stop = std::min<int64_t>(out_w, x + (end - out));
     for (; x < stop; ++x) *out++ = row + x * step_x;
     x = 0;
@@ -65,7 +90,19 @@ void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t
 void RunImages(const RunContext& context, const QuantizedConvState& s, const void* input,
                int32_t zero_point, ProductRun* run) {
   const int64_t size = static_cast<int64_t>(s.image.size);
-  run->a = FillImage(context, s.image, input, s.product.in_unsigned, zero_point);
+  const auto fill = [&](int64_t first, int64_t n, int thread) -> const uint8_t* {
+    uint8_t* to = context.scratch + s.copy_offset + static_cast<size_t>(thread) * s.copy_block;
+    const int64_t row = FirstRowOf(s, first);
+    const int64_t end = FirstRowOf(s, first + n - 1) + WindowRows(s.window.h);
+    FillImageRows(context, s.image, input, s.product.in_unsigned, zero_point, row, end - row, to);
+    return to;
+  };
+  const FunctionRef<const uint8_t*(int64_t, int64_t, int)> fill_rows = fill;
+  if (s.fills_rows) {
+    run->make_rows = &fill_rows;
+  } else {
+    run->a = FillImage(context, s.image, input, s.product.in_unsigned, zero_point);
+  }
   run->group_bytes = s.group_in * size;
   run->run_offsets = s.run_offsets.data();
   run->offset_rows = !s.window.IsPointwise();
@@ -129,11 +166,12 @@ void RunDynamic(const RunContext& context, const QuantizedConvState& s) {
     const DynamicScale q = makes_rows
                                ? ScaleOfImage(context, in, image, s.symmetric, partials)
                                : QuantizeImage(context, in, image, s.symmetric, partials, bytes);
-    const auto make = [&](int64_t first, int64_t n) {
+    const auto make = [&](int64_t first, int64_t n, int) -> const uint8_t* {
       QuantizeValues(context, in + first * s.in_c, n * s.in_c, q, s.symmetric,
                      bytes + first * s.in_c);
+      return reinterpret_cast<const uint8_t*>(bytes);
     };
-    const FunctionRef<void(int64_t, int64_t)> make_rows = make;
+    const FunctionRef<const uint8_t*(int64_t, int64_t, int)> make_rows = make;
     const int32_t zero = q.zero_point + s.product.native_shift;
     ProductRun run;
     run.m = s.window.h.out * s.window.w.out;
@@ -165,6 +203,18 @@ void PlanRuns(const ConvShape& shape, int64_t batch, size_t in_size, QuantizedCo
   p.runs = static_cast<int64_t>(s->run_offsets.size());
 }
 
+// The copy of the image: each task's own rows, or the whole.
+void PlanCopy(const PrepareContext& context, ScratchLayout* scratch, QuantizedConvState* s) {
+  const IntegerProduct& p = s->product;
+  const bool may = !kShortLoops && s->image.copied && p.groups == 1 && p.cut.panel_blocks == 1;
+  const int64_t rows = may ? MostRows(*s, p.cut.most_rows) : 0;
+  s->fills_rows = may && rows * p.cut.row_blocks <= kMostCopies * s->image.batch * s->image.h;
+  if (!s->fills_rows) return PlanImage(false, scratch, &s->image);
+  const int64_t bytes = ImageRowsBytes(s->image, rows);
+  s->copy_offset = scratch->AddSized(bytes, 1, context.max_threads());
+  s->copy_block = ScratchLayout::SizedBlock(bytes, 1);
+}
+
 }  // namespace
 
 Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Arithmetic arithmetic,
@@ -189,12 +239,13 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   // Runs that end inside a word are read beyond their end, which only a copy allows.
   const bool ragged = p.runs > 1 && p.run_k % p.gemm->group != 0;
   ScratchLayout scratch;
-  PlanImage(ragged, &scratch, &state->image);
+  if (ragged || state->image.size != state->image.in_size) state->image.copied = true;
   p.over_read = state->image.copied;
   // Where tasks read pixels that no other reads, each quantizes its own.
   p.of_pixels = pointwise && !state->image.copied && p.groups == 1;
   p.makes_rows = dynamic_range && p.of_pixels && !state->joins_images;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
+  PlanCopy(*context, &scratch, state);
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product
   if (dynamic_range) {
     const int64_t image = shape.window.h.in * shape.window.w.in * shape.in_c;

@@ -22,6 +22,7 @@ constexpr int64_t kOutputWork = 64;             // of its requantization
 constexpr int64_t kMadeBlocks = 8, kTilesOfMadeRows = 3;  // of rows that tasks make
 constexpr int64_t kLeastPixels = 32, kFewPixels = 64, kFewTasks = 4;
 constexpr int64_t kMostWeights = int64_t{1} << 20;  // that all threads may read
+constexpr int64_t kManyBlocks = 16;
 constexpr int64_t kRowBlockBytes = int64_t{1} << 16;
 
 // Weights in blocks that keep their 4 bits.
@@ -165,6 +166,14 @@ void ShareRows(const GemmTiles& tiles, IntegerProduct* p) {
   }
 }
 
+// An odd number of a few blocks gives one of two threads more to do.
+void MakeEven(const GemmTiles& tiles, int64_t m, GemmCut* cut) {
+  const int64_t blocks = cut->row_blocks;
+  if (cut->panel_blocks != 1 || blocks % 2 == 0 || blocks < 3 || blocks >= kManyBlocks) return;
+  const GemmCut more = CutByRows(tiles, m, CeilDiv(m, blocks + 1));
+  if (more.row_blocks % 2 == 0) *cut = more;
+}
+
 const uint8_t* PackedOf(const RunContext& context, const IntegerProduct& p) {
   return p.packed != nullptr ? static_cast<const uint8_t*>(p.packed)
                              : context.scratch + p.packed_offset;
@@ -255,7 +264,8 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   Requantizer::Int16Run int16 = whole.int16;
   int16.first_channel = group * p.n;
   if (IsInt16(p.arithmetic)) Requantizer::EndTask(&int16, &task);
-  task.a = run.a + group * run.group_bytes;
+  task.a = run.make_rows != nullptr ? (*run.make_rows)(first_row, task.m, thread) : run.a;
+  task.a += group * run.group_bytes;
   task.lda = run.lda;
   if (run.offset_rows) {
     int64_t* offsets = reinterpret_cast<int64_t*>(scratch + p.rows_offset + t * p.rows_block);
@@ -264,7 +274,6 @@ void RunTask(const Whole& whole, int64_t index, int thread, RowOffsets row_offse
   } else {
     task.a += first_row * run.lda;
   }
-  if (run.make_rows != nullptr) (*run.make_rows)(first_row, task.m);
   if (p.gemm->bytes && p.weight_zero != 0) {
     int32_t* terms = reinterpret_cast<int32_t*>(scratch + p.terms_offset + t * p.terms_block);
     p.gemm->row_sums(task, terms);
@@ -319,6 +328,7 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
                            p->m == 1 ? kRowWork : kTaskWork, kOutputWork};
   p->cut = CutProduct(tiles, p->m, p->n, p->k(), false);
   if (kSharesFinely && p->cut.panel_blocks > 1) ShareRows(tiles, p);
+  if (kSharesFinely) MakeEven(tiles, p->m, &p->cut);
   context->SetTasks(p->groups * p->cut.n_tasks());
   const int threads = context->max_threads();
   p->rows_offset = scratch->AddSized(p->cut.most_rows, 8, threads);

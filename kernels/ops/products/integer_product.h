@@ -111,8 +111,8 @@ struct ProductRun {
   const int32_t* row_zero = nullptr;
   int64_t row_step = 0;
   // Called by each task before it reads rows [first, first + n) of A, where the cut has one block of
-  // panels; null: A is there.
-  const FunctionRef<void(int64_t first, int64_t n)>* make_rows = nullptr;
+  // panels: returns A. Null: A is there.
+  const FunctionRef<const uint8_t*(int64_t first, int64_t n, int thread)>* make_rows = nullptr;
   // kDynamicRange without has_blocks; or null:
   const float* addend = nullptr;  // m x n, added before the activation
   const RangeKeeper* range = nullptr;

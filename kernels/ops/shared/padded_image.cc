@@ -90,17 +90,30 @@ PaddedImage MakeImage(const Window& window, int64_t batch, int64_t c, size_t in_
   return image;
 }
 
+int64_t ImageRowsBytes(const PaddedImage& image, int64_t n) {
+  int64_t values = 0;
+  if (MulOverflow(n, image.w, &values) || MulOverflow(values, image.c, &values) ||
+      MulOverflow(values, int64_t{2}, &values)) {
+    return -1;
+  }
+  return values / 2 * static_cast<int64_t>(image.size) + kSlack;
+}
+
 void PlanImage(bool copy, ScratchLayout* scratch, PaddedImage* image) {
   if (copy || image->size != image->in_size) image->copied = true;
   if (!image->copied) return;
-  int64_t values = 0;
-  if (MulOverflow(image->h, image->w, &values) || MulOverflow(values, image->c, &values) ||
-      MulOverflow(values, image->batch, &values) || MulOverflow(values, int64_t{2}, &values)) {
-    values = -1;  // the request is refused
-  } else {
-    values = values / 2 * static_cast<int64_t>(image->size) + kSlack;
-  }
-  image->offset = scratch->AddSized(values, 1);
+  int64_t rows = 0;
+  const bool too_many = MulOverflow(image->h, image->batch, &rows);
+  image->offset = scratch->AddSized(too_many ? -1 : ImageRowsBytes(*image, rows), 1);  // −1 is refused
+}
+
+void FillImageRows(const RunContext& context, const PaddedImage& image, const void* source,
+                   bool is_unsigned, int32_t zero_point, int64_t first, int64_t n, uint8_t* to) {
+  const Filler filler = {context, image, static_cast<const uint8_t*>(source), is_unsigned,
+                         zero_point};
+  const int64_t row_bytes = image.row_bytes();
+  for (int64_t i = 0; i < n; ++i) filler.Row(first + i, to + i * row_bytes);
+  std::memset(to + n * row_bytes, 0, kSlack);
 }
 
 const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, const void* source,

@@ -31,11 +31,16 @@ PaddedImage MakeImage(const Window& window, int64_t batch, int64_t c, size_t in_
 // Reserves memory where the image must be copied (or `copy` asks for it). Then kOverRead bytes may
 // be read after its end.
 void PlanImage(bool copy, ScratchLayout* scratch, PaddedImage* image);
+// The bytes of n rows, with what may be read after their end; −1: too many.
+int64_t ImageRowsBytes(const PaddedImage& image, int64_t n);
 
 // Copies where needed, on all threads, and returns the image. Its padding has the value
 // `zero_point`; widened values have their zero point subtracted, padding included.
 const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, const void* source,
                          bool is_unsigned, int32_t zero_point);
+// The same for rows [first, first + n) of all images together, which go to `to`: by the calling thread.
+void FillImageRows(const RunContext& context, const PaddedImage& image, const void* source,
+                   bool is_unsigned, int32_t zero_point, int64_t first, int64_t n, uint8_t* to);
 
 }  // namespace topwork
 
