@@ -243,6 +243,8 @@ struct IntegerKernels {
   void (*find_single)(const SingleSearch& search, int64_t first, int64_t n);
   // out = value − zero_point; `is_unsigned` says what the bytes are.
   void (*widen)(const uint8_t* in, int64_t n, bool is_unsigned, int32_t zero_point, int16_t* out);
+  // out = in ^ flip, n bytes that do not overlap; null: a plain loop does.
+  void (*flip)(const uint8_t* in, int64_t n, uint8_t flip, uint8_t* out);
   // Lowers *lo and raises *hi to the least and largest of n values.
   void (*min_max)(const float* in, int64_t n, float* lo, float* hi);
   // out = clamp(round(in * inverse_scale + zero_point), lo, 127), ties away from zero.

@@ -31,6 +31,20 @@ void Widen(const uint8_t* in, int64_t n, bool is_unsigned, int32_t zero_point, i
   WidenBytes<Signed>(reinterpret_cast<const int8_t*>(in), n, zero, out);
 }
 
+#if defined(TW_HAVE_DOT_BYTES) && !defined(__OPTIMIZE_SIZE__)
+void Flip(const uint8_t* in, int64_t n, uint8_t flip, uint8_t* out) {
+  const IVec flips = Broadcast(static_cast<int32_t>(flip * 0x01010101u));
+  int64_t i = 0;
+  for (; i + kVectorBytes <= n; i += kVectorBytes) StoreInts(out + i, LoadInts(in + i) ^ flips);
+  if (i == n) return;
+  if (n >= kVectorBytes) {  // some bytes again
+    StoreInts(out + n - kVectorBytes, LoadInts(in + n - kVectorBytes) ^ flips);
+    return;
+  }
+  for (; i < n; ++i) out[i] = in[i] ^ flip;
+}
+#endif
+
 void MinMax(const float* in, int64_t n, float* lo, float* hi) {
   constexpr int kChains = 4;  // as a comparison takes several cycles
   int64_t i = 0;
@@ -155,6 +169,11 @@ const IntegerKernels kIntegerKernels = {
     nullptr,
 #endif
     Widen,
+#if defined(TW_HAVE_DOT_BYTES) && !defined(__OPTIMIZE_SIZE__)
+    Flip,
+#else
+    nullptr,
+#endif
     MinMax,
     Quantize};
 

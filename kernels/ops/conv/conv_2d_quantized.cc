@@ -55,18 +55,14 @@ int64_t FirstRowOf(const QuantizedConvState& s, int64_t pixel) {
   return line / out_h * s.image.h + line % out_h * s.window.h.stride;
 }
 
-// Rows that a window reaches.
-int64_t WindowRows(const WindowAxis& h) { return (h.filter - 1) * h.dilation + 1; }
-
-// Rows that the windows of n neighbouring output pixels reach, at most.
-int64_t MostRows(const QuantizedConvState& s, int64_t n) {
+// The end of the rows of the padded images that the windows of output pixels up to `last` read.
+int64_t EndRowOf(const QuantizedConvState& s, int64_t last) {
   const WindowAxis& h = s.window.h;
-  const int64_t lines = CeilDiv(n - 1, s.window.w.out) + 1;
-  const int64_t images = CeilDiv(n - 1, s.window.w.out * h.out);
-  const int64_t between = std::max<int64_t>(0, s.image.h - h.out * h.stride);
-  return std::min(s.image.batch * s.image.h,
-                  (lines - 1) * h.stride + WindowRows(h) + images * between);
+  return FirstRowOf(s, last) + (h.filter - 1) * h.dilation + 1;
 }
+
+typedef int64_t Pair __attribute__((vector_size(16)));
+typedef int64_t PairAnywhere __attribute__((vector_size(16), aligned(8), may_alias));
 
 // Where the windows of output pixels [first, first + n) begin.
 void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t* out) {
@@ -79,7 +75,9 @@ void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t
   while (out < end) {
     const int64_t row = b * s.image.image_bytes() + y * step_y - origin;
     const int64_t stop = std::min<int64_t>(out_w, x + (end - out));
-    for (; x < stop; ++x) *out++ = row + x * step_x;
+    Pair next = {row + x * step_x, row + (x + 1) * step_x};
+    for (; x + 1 < stop; x += 2, out += 2, next += 2 * step_x) *reinterpret_cast<PairAnywhere*>(out) = next;
+    if (x < stop) *out++ = next[0];
     x = 0;
     if (++y < out_h) continue;
     y = 0;
@@ -92,8 +90,7 @@ void RunImages(const RunContext& context, const QuantizedConvState& s, const voi
   const int64_t size = static_cast<int64_t>(s.image.size);
   const auto fill = [&](int64_t first, int64_t n, int thread) -> const uint8_t* {
     uint8_t* to = context.scratch + s.copy_offset + static_cast<size_t>(thread) * s.copy_block;
-    const int64_t row = FirstRowOf(s, first);
-    const int64_t end = FirstRowOf(s, first + n - 1) + WindowRows(s.window.h);
+    const int64_t row = FirstRowOf(s, first), end = EndRowOf(s, first + n - 1);
     FillImageRows(context, s.image, input, s.product.in_unsigned, zero_point, row, end - row, to);
     return to;
   };
@@ -206,11 +203,19 @@ void PlanRuns(const ConvShape& shape, int64_t batch, size_t in_size, QuantizedCo
 // The copy of the image: each task's own rows, or the whole.
 void PlanCopy(const PrepareContext& context, ScratchLayout* scratch, QuantizedConvState* s) {
   const IntegerProduct& p = s->product;
-  const bool may = !kShortLoops && s->image.copied && p.groups == 1 && p.cut.panel_blocks == 1;
-  const int64_t rows = may ? MostRows(*s, p.cut.most_rows) : 0;
-  s->fills_rows = may && rows * p.cut.row_blocks <= kMostCopies * s->image.batch * s->image.h;
+  const GemmCut& cut = p.cut;
+  const bool may = !kShortLoops && s->image.copied && p.groups == 1 && cut.panel_blocks == 1;
+  int64_t most = 0, all = 0;
+  for (int64_t i = 0; may && i < cut.row_blocks; ++i) {
+    int64_t first = 0;
+    const int64_t n = cut.RowsOf(i, p.m, &first);
+    const int64_t rows = n > 0 ? EndRowOf(*s, first + n - 1) - FirstRowOf(*s, first) : 0;
+    most = std::max(most, rows);
+    all += rows;
+  }
+  s->fills_rows = may && all <= kMostCopies * s->image.batch * s->image.h;
   if (!s->fills_rows) return PlanImage(false, scratch, &s->image);
-  const int64_t bytes = ImageRowsBytes(s->image, rows);
+  const int64_t bytes = ImageRowsBytes(s->image, most);
   s->copy_offset = scratch->AddSized(bytes, 1, context.max_threads());
   s->copy_block = ScratchLayout::SizedBlock(bytes, 1);
 }
@@ -244,6 +249,7 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   // Where tasks read pixels that no other reads, each quantizes its own.
   p.of_pixels = pointwise && !state->image.copied && p.groups == 1;
   p.makes_rows = dynamic_range && p.of_pixels && !state->joins_images;
+  p.copies_rows = state->image.copied && p.groups == 1;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   PlanCopy(*context, &scratch, state);
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product

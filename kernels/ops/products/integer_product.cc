@@ -20,6 +20,7 @@ constexpr int64_t kTaskWork = int64_t{1} << 22;
 constexpr int64_t kRowWork = int64_t{1} << 20;  // of a single row, which waits for its weights
 constexpr int64_t kOutputWork = 64;             // of its requantization
 constexpr int64_t kMadeBlocks = 8, kTilesOfMadeRows = 3;  // of rows that tasks make
+constexpr int64_t kTilesOfCopiedRows = 2, kFewCopied = 256, kMostCopiedWeights = int64_t{1} << 16;
 constexpr int64_t kLeastPixels = 32, kFewPixels = 64, kFewTasks = 4;
 constexpr int64_t kMostWeights = int64_t{1} << 20;  // that all threads may read
 constexpr int64_t kManyBlocks = 16;
@@ -156,6 +157,9 @@ void ShareRows(const GemmTiles& tiles, IntegerProduct* p) {
   const int64_t least_rows = kTilesOfMadeRows * tiles.rows;
   if (p->makes_rows && p->m >= 4 * least_rows) {
     p->cut = CutByRows(tiles, p->m, std::max(least_rows, p->m / kMadeBlocks));
+  } else if (p->copies_rows && p->m >= 4 * kTilesOfCopiedRows * tiles.rows && p->m < kFewCopied &&
+             p->n * p->k() <= kMostCopiedWeights) {
+    p->cut = CutByRows(tiles, p->m, std::max(kTilesOfCopiedRows * tiles.rows, p->m / kMadeBlocks));
   } else if (p->of_pixels && p->m >= kLeastPixels && (p->makes_rows || p->m < kFewPixels) &&
              p->n * p->k() < kMostWeights) {
     GemmCut* const cut = &p->cut;

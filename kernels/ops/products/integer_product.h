@@ -48,6 +48,7 @@ struct IntegerProduct {
   bool over_read = false;   // kOverRead bytes after every run may be read
   bool of_pixels = false;   // rows are the pixels of images
   bool makes_rows = false;  // and tasks may make theirs: ProductRun::make_rows
+  bool copies_rows = false;  // tasks had better copy what they read, if one block has all panels
 
   bool in_unsigned = false;
   uint8_t flip = 0;              // of A, "bytes" only
@@ -82,8 +83,8 @@ struct IntegerProduct {
 void ChooseIntegerGemm(const PrepareContext& context, IntegerProduct* product);
 inline size_t ValueSize(const IntegerProduct& product) { return product.gemm->bytes ? 1 : 2; }
 
-// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read, of_pixels, makes_rows
-// and real are set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
+// Fills `product` whose arithmetic, gemm, m, n, groups, runs, run_k, over_read, of_pixels, makes_rows,
+// copies_rows and real are set; m rows are the most that one RunIntegerProduct gets. Inputs have passed CheckArithmetic.
 Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, IntegerProduct* product);
 
 // What becomes of bytes once they are rounded (OpParams::fused_table); null: nothing.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kTaskBytes = 1 << 14;
 constexpr int64_t kSlack = 16;
+constexpr size_t kPiece = 16, kMostPieces = 128;  // bytes
 static_assert(kSlack >= kOverRead, "products read after the image");
 
 // About equal, and an even number if there are several: two threads have the same share.
@@ -33,8 +34,13 @@ struct Filler {
 
   void Pad(uint8_t* to, int64_t values) const {
     const bool bytes = image.size == 1;  // 16-bit values have no zero point
-    std::memset(to, bytes ? (zero_point & 255) ^ image.flip : 0,
-                static_cast<size_t>(values) * image.size);
+    const int value = bytes ? (zero_point & 255) ^ image.flip : 0;
+    size_t n = static_cast<size_t>(values) * image.size;
+    if (n % kPiece == 0 && n <= kMostPieces) {  // without a call
+      for (; n > 0; n -= kPiece, to += kPiece) std::memset(to, value, kPiece);
+      return;
+    }
+    std::memset(to, value, n);
   }
 
   void Copy(const uint8_t* __restrict from, int64_t n, uint8_t* __restrict to) const {
@@ -43,11 +49,25 @@ struct Filler {
       std::memcpy(to, from, static_cast<size_t>(n));
       return;
     }
+    const auto kernel = context.cpu->integer->flip;
+    if (kernel != nullptr) return kernel(from, n, flip, to);
     for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ flip;
   }
 
-  void Row(int64_t row, uint8_t* to) const {
-    const int64_t b = row / image.h, y = row % image.h - image.top;
+  // Rows [first, first + n) of all images together.
+  void Rows(int64_t first, int64_t n, uint8_t* to) const {
+    const int64_t row_bytes = image.row_bytes();
+    int64_t b = first / image.h, y = first % image.h;
+    for (; n > 0; --n, to += row_bytes) {
+      Row(b, y - image.top, to);
+      if (++y < image.h) continue;
+      y = 0;
+      ++b;
+    }
+  }
+
+  // y: of the source.
+  void Row(int64_t b, int64_t y, uint8_t* to) const {
     if (y < 0 || y >= image.in_h) return Pad(to, image.w * image.c);
     const int64_t inside = std::min(image.in_w, image.w - image.left);
     const int64_t left = image.left * image.c, n = inside * image.c;
@@ -111,9 +131,8 @@ void FillImageRows(const RunContext& context, const PaddedImage& image, const vo
                    bool is_unsigned, int32_t zero_point, int64_t first, int64_t n, uint8_t* to) {
   const Filler filler = {context, image, static_cast<const uint8_t*>(source), is_unsigned,
                          zero_point};
-  const int64_t row_bytes = image.row_bytes();
-  for (int64_t i = 0; i < n; ++i) filler.Row(first + i, to + i * row_bytes);
-  std::memset(to + n * row_bytes, 0, kSlack);
+  filler.Rows(first, n, to);
+  std::memset(to + n * image.row_bytes(), 0, kSlack);
 }
 
 const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, const void* source,
@@ -127,7 +146,7 @@ const uint8_t* FillImage(const RunContext& context, const PaddedImage& image, co
   const int64_t per_task = std::max<int64_t>(1, RowsPerTask(rows, row_bytes));
   context.pool->ParallelFor(CeilDiv(rows, per_task), [&](int64_t task, int) {
     const int64_t end = std::min(rows, (task + 1) * per_task);
-    for (int64_t r = task * per_task; r < end; ++r) filler.Row(r, to + r * row_bytes);
+    filler.Rows(task * per_task, end - task * per_task, to + task * per_task * row_bytes);
   });
   return to;
 }
