@@ -235,35 +235,94 @@ Status RunPlain(const RunContext& context, BinaryFn fn, const char* name) {
 void FindSingleFactor(const IntegerKernels&, QuantBinaryParams*) {}
 void FindSingleSum(const CpuKernels&, QuantBinaryFn, QuantType, QuantBinaryParams*) {}
 #else
+namespace {
+
+// Sums to be tried, for FindSingleSum.
+class SumSearch {
+ public:
+  SumSearch(const CpuKernels& cpu, QuantBinaryFn fn, QuantType type, QuantBinaryParams* p)
+      : run_(cpu.elementwise->quantized->binary[static_cast<int>(fn)][static_cast<int>(type)]),
+        p_(p),
+        values_(kValues),
+        exact_(kValues * kValues),
+        tried_(exact_.size()) {
+    const auto real = [](const FixedFactor& f) { return std::ldexp(f.mantissa, f.shift - 31); };
+    const double y = std::ldexp(real(p->scale_y), p->left_shift);
+    a_ = real(p->scale_a) * y;
+    b_ = real(p->scale_b) * (fn == QuantBinaryFn::kSub ? -y : y);
+    c_ = a_ * p->a_offset + b_ * p->b_offset;
+    for (size_t i = 0; i < kValues; ++i) values_[i] = static_cast<uint8_t>(i);
+    Run(exact_.data());
+    for (size_t i = 0; i < exact_.size(); ++i) {
+      const double sum = a_ * Value(type, i / kValues) + b_ * Value(type, i % kValues) + c_;
+      if (std::abs(sum - std::floor(sum) - 0.5) > kNear || hard_.size() == kMostHard) continue;
+      hard_a_.push_back(values_[i / kValues]);
+      hard_b_.push_back(values_[i % kValues]);
+      hard_.push_back(exact_[i]);
+    }
+  }
+
+  // Factors so many units in the last place, and an addend so many steps, beside the real ones.
+  bool Try(int a, int b, int c) {
+    p_->sum_a = Beside(a_, a);
+    p_->sum_b = Beside(b_, b);
+    p_->sum_c = static_cast<float>(c_ + c * kStep);
+    if (p_->sum_a == 0.0f || !SolvesHard()) return false;
+    Run(tried_.data());
+    return tried_ == exact_;
+  }
+
+ private:
+  static constexpr size_t kValues = 256, kMostHard = 4096;
+  static constexpr double kStep = 1.0 / (1 << 19), kNear = 1.0 / (1 << 12);
+
+  static int Value(QuantType type, size_t byte) {
+    return type == QuantType::kUInt8 ? static_cast<int>(byte) : static_cast<int8_t>(byte);
+  }
+  static float Beside(double real, int units) {
+    const float nearest = static_cast<float>(real);
+    return nearest + static_cast<float>(units) * (std::nextafter(nearest, 2.0f * nearest) - nearest);
+  }
+  // All pairs of bytes.
+  void Run(uint8_t* y) const {
+    QuantBinaryTile pairs;
+    pairs.a = pairs.b = values_.data();
+    pairs.rows = pairs.n = kValues;
+    pairs.a_row = 1;
+    pairs.a_step = 0;
+    pairs.y = y;
+    run_(pairs, *p_);
+  }
+  // The pairs near a tie, which alone are doubtful.
+  bool SolvesHard() {
+    QuantBinaryTile pairs;
+    pairs.a = hard_a_.data();
+    pairs.b = hard_b_.data();
+    pairs.rows = 1;
+    pairs.n = static_cast<int64_t>(hard_.size());
+    pairs.y = tried_.data();
+    run_(pairs, *p_);
+    return std::equal(hard_.begin(), hard_.end(), tried_.begin());
+  }
+
+  const QuantBinaryFunction run_;
+  QuantBinaryParams* const p_;
+  double a_ = 0.0, b_ = 0.0, c_ = 0.0;
+  std::vector<uint8_t> values_, exact_, tried_, hard_a_, hard_b_, hard_;
+};
+
+}  // namespace
+
 // Tries sums beside the real one, whose ties fixed point decides in its own way, on all pairs of bytes.
 void FindSingleSum(const CpuKernels& cpu, QuantBinaryFn fn, QuantType type, QuantBinaryParams* p) {
   if (cpu.integer->find_single == nullptr) return;  // nor such sums
-  constexpr int64_t kValues = 256;
-  constexpr int kTries = 9;
-  constexpr double kStep = 1.0 / (1 << 19);
-  const auto real = [](const FixedFactor& f) { return std::ldexp(f.mantissa, f.shift - 31); };
-  const double y = std::ldexp(real(p->scale_y), p->left_shift);
-  const double a = real(p->scale_a) * y;
-  const double b = real(p->scale_b) * (fn == QuantBinaryFn::kSub ? -y : y);
-  std::vector<uint8_t> values(kValues), exact(kValues * kValues), tried(exact.size());
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i);
-  QuantBinaryTile pairs;
-  pairs.a = pairs.b = values.data();
-  pairs.rows = pairs.n = kValues;
-  pairs.a_row = 1;
-  pairs.a_step = 0;
-  const QuantBinaryFunction run =
-      cpu.elementwise->quantized->binary[static_cast<int>(fn)][static_cast<int>(type)];
-  pairs.y = exact.data();
-  run(pairs, *p);
-  pairs.y = tried.data();
-  p->sum_a = static_cast<float>(a);
-  p->sum_b = static_cast<float>(b);
-  for (int i = 0; i < kTries && p->sum_a != 0.0f; ++i) {
-    const double away = (i + 1) / 2 * (i % 2 == 0 ? -kStep : kStep);
-    p->sum_c = static_cast<float>(a * p->a_offset + b * p->b_offset + away);
-    run(pairs, *p);
-    if (tried == exact) return;
+  constexpr int kFactors = 5, kAddends = 9;
+  const auto around = [](int i) { return (i + 1) / 2 * (i % 2 == 0 ? 1 : -1); };  // 0, -1, 1, -2, ...
+  SumSearch search(cpu, fn, type, p);
+  for (int i = 0; i < kFactors * kFactors; ++i) {
+    for (int c = 0; c < kAddends; ++c) {
+      if (search.Try(around(i / kFactors), around(i % kFactors), around(c))) return;
+    }
   }
   p->sum_a = 0.0f;
 }
