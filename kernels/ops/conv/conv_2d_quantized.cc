@@ -21,7 +21,7 @@ struct QuantizedConvState : OpState, ConvShape {
   IntegerProduct product;
   PaddedImage image;
   std::vector<int64_t> run_offsets;
-  bool fills_rows = false;  // tasks copy the rows of the image that they read
+  bool fills_rows = false;                 // tasks copy the rows of the image that they read
   size_t copy_offset = 0, copy_block = 0;  // of threads
   // kDynamicRange
   bool symmetric = false;
@@ -76,7 +76,8 @@ void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t
     const int64_t row = b * s.image.image_bytes() + y * step_y - origin;
     const int64_t stop = std::min<int64_t>(out_w, x + (end - out));
     Pair next = {row + x * step_x, row + (x + 1) * step_x};
-    for (; x + 1 < stop; x += 2, out += 2, next += 2 * step_x) *reinterpret_cast<PairAnywhere*>(out) = next;
+    for (; x + 1 < stop; x += 2, out += 2, next += 2 * step_x)
+      *reinterpret_cast<PairAnywhere*>(out) = next;
     if (x < stop) *out++ = next[0];
     x = 0;
     if (++y < out_h) continue;
@@ -249,7 +250,9 @@ Status PrepareQuantizedConv(PrepareContext* context, const ConvShape& shape, Ari
   // Where tasks read pixels that no other reads, each quantizes its own.
   p.of_pixels = pointwise && !state->image.copied && p.groups == 1;
   p.makes_rows = dynamic_range && p.of_pixels && !state->joins_images;
-  p.copies_rows = state->image.copied && p.groups == 1;
+  const WindowAxis& h = shape.window.h;
+  const bool overlaps_little = (h.filter - 1) * h.dilation < (kMostCopies + 1) * h.stride;
+  p.copies_rows = state->image.copied && p.groups == 1 && overlaps_little;
   TW_RETURN_IF_ERROR(PlanIntegerProduct(context, &scratch, &p));
   PlanCopy(*context, &scratch, state);
   if (state->image.copied) std::swap(state->image.flip, p.flip);  // once, not in every product

@@ -281,7 +281,8 @@ class SumSearch {
   }
   static float Beside(double real, int units) {
     const float nearest = static_cast<float>(real);
-    return nearest + static_cast<float>(units) * (std::nextafter(nearest, 2.0f * nearest) - nearest);
+    return nearest +
+           static_cast<float>(units) * (std::nextafter(nearest, 2.0f * nearest) - nearest);
   }
   // All pairs of bytes.
   void Run(uint8_t* y) const {
@@ -317,7 +318,9 @@ class SumSearch {
 void FindSingleSum(const CpuKernels& cpu, QuantBinaryFn fn, QuantType type, QuantBinaryParams* p) {
   if (cpu.integer->find_single == nullptr) return;  // nor such sums
   constexpr int kFactors = 5, kAddends = 9;
-  const auto around = [](int i) { return (i + 1) / 2 * (i % 2 == 0 ? 1 : -1); };  // 0, -1, 1, -2, ...
+  const auto around = [](int i) {
+    return (i + 1) / 2 * (i % 2 == 0 ? 1 : -1);
+  };  // 0, -1, 1, -2, ...
   SumSearch search(cpu, fn, type, p);
   for (int i = 0; i < kFactors * kFactors; ++i) {
     for (int c = 0; c < kAddends; ++c) {

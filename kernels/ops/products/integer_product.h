@@ -45,9 +45,9 @@ struct IntegerProduct {
   const IntegerGemm* gemm = nullptr;
   int64_t m = 0, n = 0, groups = 1;
   int64_t runs = 1, run_k = 0;
-  bool over_read = false;   // kOverRead bytes after every run may be read
-  bool of_pixels = false;   // rows are the pixels of images
-  bool makes_rows = false;  // and tasks may make theirs: ProductRun::make_rows
+  bool over_read = false;    // kOverRead bytes after every run may be read
+  bool of_pixels = false;    // rows are the pixels of images
+  bool makes_rows = false;   // and tasks may make theirs: ProductRun::make_rows
   bool copies_rows = false;  // tasks had better copy what they read, if one block has all panels
 
   bool in_unsigned = false;

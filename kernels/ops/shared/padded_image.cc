@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kTaskBytes = 1 << 14;
 constexpr int64_t kSlack = 16;
 constexpr size_t kPiece = 16, kMostPieces = 128;  // bytes
+constexpr int64_t kLeastFlipped = 64;
 static_assert(kSlack >= kOverRead, "products read after the image");
 
 // About equal, and an even number if there are several: two threads have the same share.
@@ -50,7 +51,7 @@ struct Filler {
       return;
     }
     const auto kernel = context.cpu->integer->flip;
-    if (kernel != nullptr) return kernel(from, n, flip, to);
+    if (kernel != nullptr && n >= kLeastFlipped) return kernel(from, n, flip, to);
     for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ flip;
   }
 
@@ -124,7 +125,8 @@ void PlanImage(bool copy, ScratchLayout* scratch, PaddedImage* image) {
   if (!image->copied) return;
   int64_t rows = 0;
   const bool too_many = MulOverflow(image->h, image->batch, &rows);
-  image->offset = scratch->AddSized(too_many ? -1 : ImageRowsBytes(*image, rows), 1);  // −1 is refused
+  image->offset =
+      scratch->AddSized(too_many ? -1 : ImageRowsBytes(*image, rows), 1);  // −1 is refused
 }
 
 void FillImageRows(const RunContext& context, const PaddedImage& image, const void* source,

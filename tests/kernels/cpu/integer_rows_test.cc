@@ -82,6 +82,22 @@ TEST_CASE("integer rows: the least and largest of a row", "[ops][quant][sets]") 
   }
 }
 
+TEST_CASE("integer rows: bits of bytes are flipped", "[ops][quant][sets]") {
+  for (const CpuKernels* cpu : TestedCpuKernels()) {
+    if (cpu->integer->flip == nullptr) continue;
+    INFO(cpu->isa);
+    int n_wrong = 0;
+    for (int64_t n = 1; n <= kMost; ++n) {
+      std::vector<uint8_t> in(static_cast<size_t>(n)), out(in.size() + 1, 77);
+      for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint8_t>(i * 37 + in.size());
+      cpu->integer->flip(in.data(), n, 0x80, out.data());
+      for (size_t i = 0; i < in.size(); ++i) n_wrong += out[i] != (in[i] ^ 0x80);
+      n_wrong += out.back() != 77;
+    }
+    CHECK(n_wrong == 0);
+  }
+}
+
 TEST_CASE("integer rows: bytes become 16-bit numbers without their zero point",
           "[ops][quant][sets]") {
   for (const CpuKernels* cpu : TestedCpuKernels()) {

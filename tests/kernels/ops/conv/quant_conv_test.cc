@@ -1,5 +1,6 @@
 // CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED on quantized tensors against LiteRT's reference
 // kernels.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
@@ -33,45 +34,61 @@ std::vector<int8_t> RandomBytes(size_t n, unsigned seed) {
   return values;
 }
 
-// A convolution of a size that is cut into many tasks, in plain loops.
-TEST_CASE("conv_2d: int8, many tasks, on any number of threads", "[ops][quant]") {
-  constexpr int kH = 21, kW = 23, kIn = 20, kOut = 90, kZero = -7, kOutZero = 4;
+struct Sizes {
+  int batch, h, w, in, out, filter, stride;
+};
+
+// The farthest that a convolution is from plain loops; checks that threads make no difference.
+int WorstOf(const Sizes& s) {
+  constexpr int kZero = -7, kOutZero = 4;
   constexpr float kInScale = 0.02f, kScale = 0.01f, kOutScale = 0.05f;
-  for (const int filter : {1, 3}) {
-    const size_t taps = static_cast<size_t>(filter * filter * kIn);
-    const std::vector<int8_t> image = RandomBytes(size_t{kH} * kW * kIn, 1);
-    const std::vector<int8_t> weights = RandomBytes(taps * kOut, 2);
-    OneOp op(OpCode::kConv2d);
-    op.In<int8_t>({1, kH, kW, kIn}, image).Quantized({kInScale}, {kZero});
-    op.In<int8_t>({kOut, filter, filter, kIn}, weights).Quantized({kScale}, {0});
-    op.Missing().Out(DType::kInt8).Quantized({kOutScale}, {kOutZero});
-    REQUIRE(op.Run(1).ToString() == "OK");
-    const std::vector<int8_t> one = op.Values<int8_t>(0);
-    REQUIRE(op.Run(3).ToString() == "OK");
-    const bool same_bytes = op.Values<int8_t>(0) == one;
-    CHECK(same_bytes);
-    int worst = 0;
-    for (int y = 0; y < kH; ++y) {
-      for (int x = 0; x < kW; ++x) {
-        for (int o = 0; o < kOut; ++o) {
-          int sum = 0;
-          for (int t = 0; t < filter * filter; ++t) {
-            const int iy = y + t / filter - filter / 2, ix = x + t % filter - filter / 2;
-            if (iy < 0 || ix < 0 || iy >= kH || ix >= kW) continue;
-            for (int c = 0; c < kIn; ++c) {
-              sum += (image[static_cast<size_t>((iy * kW + ix) * kIn + c)] - kZero) *
-                     weights[static_cast<size_t>((o * filter * filter + t) * kIn + c)];
-            }
-          }
-          const double real = static_cast<double>(kInScale * kScale / kOutScale) * sum;
-          const double want = std::fmin(127, std::fmax(-128, std::round(real) + kOutZero));
-          const int got = one[static_cast<size_t>((y * kW + x) * kOut + o)];
-          worst = std::max(worst, std::abs(got - static_cast<int>(want)));
-        }
+  const int taps = s.filter * s.filter;
+  const std::vector<int8_t> image = RandomBytes(static_cast<size_t>(s.batch * s.h * s.w * s.in), 1);
+  const std::vector<int8_t> weights = RandomBytes(static_cast<size_t>(taps * s.in * s.out), 2);
+  OneOp op(OpCode::kConv2d);
+  op.params.stride_h = op.params.stride_w = s.stride;
+  op.In<int8_t>({s.batch, s.h, s.w, s.in}, image).Quantized({kInScale}, {kZero});
+  op.In<int8_t>({s.out, s.filter, s.filter, s.in}, weights).Quantized({kScale}, {0});
+  op.Missing().Out(DType::kInt8).Quantized({kOutScale}, {kOutZero});
+  REQUIRE(op.Run(1).ToString() == "OK");
+  const std::vector<int8_t> one = op.Values<int8_t>(0);
+  REQUIRE(op.Run(3).ToString() == "OK");
+  const bool same_bytes = op.Values<int8_t>(0) == one;
+  CHECK(same_bytes);
+  const int out_h = (s.h - 1) / s.stride + 1, out_w = (s.w - 1) / s.stride + 1;
+  const int top = std::max(0, (out_h - 1) * s.stride + s.filter - s.h) / 2;
+  const int left = std::max(0, (out_w - 1) * s.stride + s.filter - s.w) / 2;
+  int worst = 0;
+  for (int i = 0; i < s.batch * out_h * out_w * s.out; ++i) {
+    const int o = i % s.out, x = i / s.out % out_w, y = i / s.out / out_w % out_h;
+    const int first = i / s.out / out_w / out_h * s.h * s.w;
+    int sum = 0;
+    for (int t = 0; t < taps; ++t) {
+      const int iy = y * s.stride + t / s.filter - top, ix = x * s.stride + t % s.filter - left;
+      if (iy < 0 || ix < 0 || iy >= s.h || ix >= s.w) continue;
+      for (int c = 0; c < s.in; ++c) {
+        sum += (image[static_cast<size_t>((first + iy * s.w + ix) * s.in + c)] - kZero) *
+               weights[static_cast<size_t>((o * taps + t) * s.in + c)];
       }
     }
-    CHECK(worst <= 1);
+    const double real = static_cast<double>(kInScale * kScale / kOutScale) * sum;
+    const double want = std::fmin(127, std::fmax(-128, std::round(real) + kOutZero));
+    worst = std::max(worst, std::abs(one[static_cast<size_t>(i)] - static_cast<int>(want)));
   }
+  return worst;
+}
+
+TEST_CASE("conv_2d: int8, many tasks, on any number of threads", "[ops][quant]") {
+  CHECK(WorstOf({1, 21, 23, 20, 90, 1, 1}) <= 1);
+  CHECK(WorstOf({1, 21, 23, 20, 90, 3, 1}) <= 1);
+}
+
+// Few outputs: each task has all of them, and copies the rows of the images that it reads.
+TEST_CASE("conv_2d: int8, tasks that begin and end anywhere in images", "[ops][quant][sets]") {
+  CHECK(WorstOf({1, 32, 32, 16, 16, 3, 1}) <= 1);
+  CHECK(WorstOf({3, 31, 17, 16, 16, 3, 1}) <= 1);
+  CHECK(WorstOf({2, 61, 33, 8, 32, 5, 2}) <= 1);
+  CHECK(WorstOf({5, 9, 11, 7, 64, 3, 1}) <= 1);
 }
 
 // Input, weights and output of int8 with the given quantization of the weights.
