@@ -69,7 +69,8 @@ void PlaceWindows(const QuantizedConvState& s, int64_t first, int64_t n, int64_t
   const int64_t out_h = s.window.h.out, out_w = s.window.w.out;
   const int64_t step_x = s.window.w.stride * s.in_c * static_cast<int64_t>(s.image.size);
   const int64_t step_y = s.window.h.stride * s.image.row_bytes();
-  const int64_t origin = s.fills_rows ? FirstRowOf(s, first) * s.image.row_bytes() : 0;
+  const int64_t origin =
+      !kShortLoops && s.fills_rows ? FirstRowOf(s, first) * s.image.row_bytes() : 0;
   int64_t x = first % out_w, y = first / out_w % out_h, b = first / out_w / out_h;
   int64_t* const end = out + n;
   while (out < end) {
@@ -96,14 +97,14 @@ void RunImages(const RunContext& context, const QuantizedConvState& s, const voi
     return to;
   };
   const FunctionRef<const uint8_t*(int64_t, int64_t, int)> fill_rows = fill;
-  if (s.fills_rows) {
+  if (!kShortLoops && s.fills_rows) {
     run->make_rows = &fill_rows;
   } else {
     run->a = FillImage(context, s.image, input, s.product.in_unsigned, zero_point);
   }
   run->group_bytes = s.group_in * size;
   run->run_offsets = s.run_offsets.data();
-  run->offset_rows = !s.window.IsPointwise();
+  run->offset_rows = (!kShortLoops && s.fills_rows) || !s.window.IsPointwise();
   run->lda = s.in_c * size;
   RunIntegerProduct(context, s.product, *run, [&](int64_t first, int64_t n, int64_t* out) {
     PlaceWindows(s, first, n, out);
