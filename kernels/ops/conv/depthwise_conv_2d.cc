@@ -22,6 +22,7 @@ namespace {
 
 // Multiply-adds of a task: enough to be worth handing to a thread.
 constexpr int64_t kTaskWork = 1 << 18;
+constexpr int64_t kRangeValues = 1 << 12;  // looked through at once, while they are in the cache
 
 struct DepthwiseState : OpState, DepthwiseRows {};
 
@@ -147,7 +148,8 @@ Status Run(const RunContext& context) {
     row.filter = context.input_data<float>(1);
     row.bias = context.input_data<float>(2);
     const int64_t end = std::min(rows, (task + 1) * per_task);
-    for (int64_t i = task * per_task; i < end; ++i) {
+    int64_t first = task * per_task;  // of the rows whose range is not kept yet
+    for (int64_t i = first; i < end; ++i) {
       row.image = input + i / state.out_h * image;
       row.out_y = i % state.out_h;
       row.out = output + i * out_row;
@@ -155,8 +157,9 @@ Status Run(const RunContext& context) {
       context.cpu->depthwise->row(s, row);
       if (function.is_there()) {
         function.Apply(thread, {row.out, 1, out_row, out_row});
-      } else {
-        range.Add(thread, row.out, out_row);
+      } else if ((i + 1 - first) * out_row >= kRangeValues || i + 1 == end) {
+        range.Add(thread, output + first * out_row, (i + 1 - first) * out_row);
+        first = i + 1;
       }
     }
   });

@@ -174,8 +174,12 @@ void ShareRows(const GemmTiles& tiles, IntegerProduct* p) {
 void MakeEven(const GemmTiles& tiles, int64_t m, GemmCut* cut) {
   const int64_t blocks = cut->row_blocks;
   if (cut->panel_blocks != 1 || blocks % 2 == 0 || blocks < 3 || blocks >= kManyBlocks) return;
-  const GemmCut more = CutByRows(tiles, m, CeilDiv(m, blocks + 1));
-  if (more.row_blocks % 2 == 0) *cut = more;
+  for (const int64_t even : {blocks + 1, blocks - 1}) {
+    const GemmCut other = CutByRows(tiles, m, CeilDiv(m, even));
+    if (other.row_blocks % 2 != 0) continue;
+    *cut = other;
+    return;
+  }
 }
 
 const uint8_t* PackedOf(const RunContext& context, const IntegerProduct& p) {
