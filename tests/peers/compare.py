@@ -1,7 +1,7 @@
 """Latency, start and memory of models beside LiteRT, MNN, ONNX Runtime and ncnn, in one run.
 
   python3 compare.py BUILD [--plan] [--models WORD,...] [--peers NAME,...] [--threads 1,2] [--batches 1,8]
-      [--rounds N] [--turn MS] [--starts N] [--no-busy] [--rows FILE]
+      [--rounds N] [--turn MS] [--starts N] [--no-busy] [--near NS] [--rows FILE]
   python3 compare.py BUILD --quick
 
 BUILD is a release build with `topwork` and `libtopwork.so`. The peers are installed into build/peers-venv,
@@ -129,7 +129,7 @@ class Comparison:
                 for number in range(n_starts * i // len(parts), n_starts * (i + 1) // len(parts)):
                     self.measure_starts(number, files, threads, starts)
                 if busy is not None:
-                    times = self.take_turns(sides, busy)
+                    times = self.take_turns(sides, busy, threads)
                     self.rows.latency(model, threads, batch, busy, dict(zip(starts, times)))
             if n_starts > 0:
                 self.rows.starts(model, threads, {engine: firsts for engine, firsts in starts.items() if firsts})
@@ -137,9 +137,14 @@ class Comparison:
             for side in sides:
                 side.close()
 
-    def take_turns(self, sides, busy):
+    def take_turns(self, sides, busy, threads):
+        ready = self.await_near if threads > 1 and not busy else None
         with compare_sides.Busy() if busy else contextlib.nullcontext():
-            return compare_sides.take_turns(sides, self.options.rounds, self.options.turn)
+            return compare_sides.take_turns(sides, self.options.rounds, self.options.turn, ready=ready)
+
+    def await_near(self):
+        if self.options.near:
+            compare_sides.await_near(self.build / "topwork_handover_bench", self.options.near)
 
     def run(self, models):
         for number, model in enumerate(models, 1):
@@ -187,6 +192,9 @@ def parse():
     parser.add_argument("--turn", type=int, default=150, help="ms of one engine's turn")
     parser.add_argument("--starts", type=int, default=12, help="processes that open the model anew")
     parser.add_argument("--no-busy", dest="busy", action="store_false", help="only the quiet machine")
+    parser.add_argument("--near", type=int, default=0, metavar="NS",
+                        help="take turns of several threads only while a word takes no longer from one "
+                        "processor to another and back (topwork_handover_bench)")
     peers.Rows().add_option(parser)
     options = parser.parse_args()
     unknown = [name for name in options.peers if name not in compare_setup.PEERS]

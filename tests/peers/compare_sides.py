@@ -14,6 +14,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ANSWER_S = 300  # An engine that says nothing for so long hangs; the comparison goes on without it.
 PAUSE_S = 0.02
+NEAR_S = 60
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 
@@ -126,11 +127,27 @@ class Busy:
         self.process.wait()
 
 
-def take_turns(sides, rounds, ms, every=0):
+def await_near(program, most_ns):
+    """Waits until a word goes from one processor to the other and back in so many nanoseconds, but not
+    for long: virtual machines move processors apart and together again."""
+    end = time.monotonic() + NEAR_S
+    while True:
+        nanos = int(subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout)
+        if nanos <= most_ns:
+            return
+        if time.monotonic() > end:
+            print(f"  the processors stay apart: {nanos} ns", flush=True)
+            return
+        time.sleep(1)
+
+
+def take_turns(sides, rounds, ms, every=0, ready=None):
     """The times of each side, round by round: [side][round] is a list of ms. Every round begins with
-    another side. A side that fails leaves; its entry is the SideError."""
+    another side, after a call of `ready`. A side that fails leaves; its entry is the SideError."""
     times = [[] for _ in sides]
     for number in range(rounds):
+        if ready:
+            ready()
         order = [(number + i) % len(sides) for i in range(len(sides))]
         for i in order:
             if isinstance(times[i], SideError):
