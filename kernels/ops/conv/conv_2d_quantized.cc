@@ -35,6 +35,8 @@ struct QuantizedConvState : OpState, ConvShape {
 constexpr int64_t kJoinedValues = 1 << 16;
 // How often tasks may copy a row of the image, on average.
 constexpr int64_t kMostCopies = 2;
+// The memory of all threads' copies, in images.
+constexpr int64_t kMostMemory = 4;
 
 constexpr const char* kVariants[3][4] = {
     {"int8 gemm 1x1", "int8 gemm 1x1 grouped", "int8 gemm", "int8 gemm grouped"},
@@ -215,7 +217,9 @@ void PlanCopy(const PrepareContext& context, ScratchLayout* scratch, QuantizedCo
     most = std::max(most, rows);
     all += rows;
   }
-  s->fills_rows = may && all <= kMostCopies * s->image.batch * s->image.h;
+  const int64_t rows = s->image.batch * s->image.h;
+  s->fills_rows =
+      may && all <= kMostCopies * rows && most * context.max_threads() <= kMostMemory * rows;
   if (!s->fills_rows) return PlanImage(false, scratch, &s->image);
   const int64_t bytes = ImageRowsBytes(s->image, most);
   s->copy_offset = scratch->AddSized(bytes, 1, context.max_threads());
