@@ -9,6 +9,7 @@
 #include <arm_neon.h>
 
 #define TW_COLUMNS 8
+#define TW_FLOAT16
 
 #include "kernels/cpu/gemm_pack.h"
 #include "kernels/cpu/gemm_tiles.h"

@@ -65,12 +65,40 @@ void Run(const GemmTask& given) {
 #endif
 }
 
+#if defined(TW_AMX) || defined(TW_FLOAT16)
+constexpr void (*kToWords)(const float*, int64_t, float*) = nullptr;
+constexpr void (*kRunWords)(const GemmTask&) = nullptr;
+#else
+constexpr auto kToWords = ToWords;
+
+void RunWords(const GemmTask& given) {
+  if (given.m <= 0) return;
+  GemmTask task = given;
+  if (task.run_k < 0) task.run_k = task.k;
+  RunTiles<float>(task);
+}
+constexpr auto kRunWords = RunWords;
+#endif
+
 }  // namespace
 
 extern const GemmKernels kHalfGemmKernels;
-const GemmKernels kHalfGemmKernels = {
-    "gemm half " TW_STRING(TW_ISA), kHalfType, false,       nullptr,    nullptr, kDepths, kHeight,
-    kMaxVectors* kColumns,          NPanels,   FirstColumn, PackedSize, Pack,    Run};
+const GemmKernels kHalfGemmKernels = {"gemm half " TW_STRING(TW_ISA),
+                                      kHalfType,
+                                      false,
+                                      nullptr,
+                                      nullptr,
+                                      kDepths,
+                                      kHeight,
+                                      kMaxVectors* kColumns,
+                                      NPanels,
+                                      FirstColumn,
+                                      PackedSize,
+                                      Pack,
+                                      Run,
+                                      nullptr,
+                                      kToWords,
+                                      kRunWords};
 
 }  // namespace TW_ISA
 }  // namespace topwork

@@ -26,6 +26,9 @@
 namespace topwork {
 namespace {
 
+// From which on depths are worth gathering for 16-bit products.
+constexpr int64_t kLeastHalfDepth = 64;
+
 enum class Way { kPointwise, kDirect, kGather, kWinograd };
 
 struct ConvState : OpState, ConvShape {
@@ -51,15 +54,24 @@ Status Parse(const OptionsView& options, OpParams* params) {
   return ParseActivation(options.Byte(3, 0), &params->activation);
 }
 
-bool IsDirect(const ConvShape& shape) {
+int64_t Depth(const ConvShape& shape) {
+  return shape.window.h.filter * shape.window.w.filter * shape.group_in;
+}
+
+// Whether the taps are read in place. Depths that are multiplied together must not reach from one row of
+// the image into the next: long filters of 16-bit products are gathered then, short ones are float32.
+bool IsDirect(const PrepareContext& context, const ConvShape& shape) {
+  const GemmKernels& products = ProductsOf(context);
+  if (products.half != nullptr && shape.in_c % products.depths != 0 &&
+      Depth(shape) >= kLeastHalfDepth) {
+    return false;
+  }
   return shape.groups() == 1 && !shape.window.IsPointwise() &&
          IsDirectConv(shape.window, shape.out_c);
 }
 
-// Depths that are multiplied together must not reach from one row of the image into the next.
-const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& shape) {
-  const int64_t run = IsDirect(shape) ? shape.in_c : 0;
-  const int64_t depth = shape.window.h.filter * shape.window.w.filter * shape.group_in;
+const GemmKernels& KernelsOf(const PrepareContext& context, const ConvShape& shape, bool direct) {
+  const int64_t run = direct ? shape.in_c : 0, depth = Depth(shape);
   const GemmKernels& products = ProductsOf(context);
   return products.half != nullptr && run % products.depths == 0
              ? products
@@ -93,7 +105,7 @@ void LeaveZerosOut(const PrepareContext& context, ConvState* state) {
   state->run_k = std::min(depth, CeilDiv(end, together) * together) - state->first_k;
 }
 
-Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
+Status ChooseWay(PrepareContext* context, bool direct, ConvState* state, ScratchLayout* scratch) {
   const int64_t groups = state->weights.groups, depth = state->weights.layout.k;
   const Window& window = state->window;
   if (kHasSparse && state->sparse.present()) {
@@ -108,7 +120,7 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
   if (window.IsPointwise()) {
     state->way = Way::kPointwise;
     context->SetVariant(groups > 1 ? "gemm 1x1 grouped" : "gemm 1x1");
-  } else if (IsDirect(*state)) {
+  } else if (direct) {
     state->way = Way::kDirect;
     state->direct.window = window;
     state->direct.batch = state->batch;
@@ -138,9 +150,10 @@ Status ChooseWay(PrepareContext* context, ConvState* state, ScratchLayout* scrat
 
 Status PlanProducts(PrepareContext* context, ConvState* state, ScratchLayout* scratch) {
   const Window& window = state->window;
+  const bool direct = IsDirect(*context, *state);
   GemmWeights layout;
   layout.n = state->group_out;
-  layout.k = layout.depth[2] = window.h.filter * window.w.filter * state->group_in;
+  layout.k = layout.depth[2] = Depth(*state);
   layout.stride_n = layout.k;
   const int64_t groups = state->groups();
   if (groups == 1 && window.IsPointwise()) {
@@ -148,11 +161,11 @@ Status PlanProducts(PrepareContext* context, ConvState* state, ScratchLayout* sc
   }
   state->weights.layout = layout;
   if (!(kHasSparse && state->sparse.present())) {
-    const int64_t m = IsDirect(*state) ? 0 : state->batch * window.h.out * window.w.out;
-    TW_RETURN_IF_ERROR(PlanPackedWeights(context, KernelsOf(*context, *state), 1, layout, groups,
-                                         layout.n * layout.k, scratch, &state->weights, m));
+    const int64_t m = direct ? 0 : state->batch * window.h.out * window.w.out;
+    TW_RETURN_IF_ERROR(PlanPackedWeights(context, KernelsOf(*context, *state, direct), 1, layout,
+                                         groups, layout.n * layout.k, scratch, &state->weights, m));
   }
-  return ChooseWay(context, state, scratch);
+  return ChooseWay(context, direct, state, scratch);
 }
 
 Status Prepare(PrepareContext& context) {

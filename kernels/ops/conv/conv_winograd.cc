@@ -25,6 +25,8 @@ constexpr int64_t kStridePad = 16;
 // Costs in multiply-adds of a product: to transform a value of V or of M, and to read a weight.
 // Fitted to tests/peers/conv_bench.cc.
 constexpr double kTransformCost = 13, kWeightCost = 12;
+constexpr double kHalfTransformCost =
+    18;  // where products are of 16-bit numbers, which are twice as fast
 constexpr double kLineTransformCost = 7, kLineWeightCost = 4;  // one pass in place of two
 // How much less the estimate must be.
 constexpr double kGain = 0.9;
@@ -42,9 +44,10 @@ double TilesOf(const ConvShape& shape, WinogradTile tile) {
 
 double WeightCost(bool is_line) { return is_line ? kLineWeightCost : kWeightCost; }
 
-double WinogradCost(const ConvShape& shape, WinogradTile tile) {
+double WinogradCost(const ConvShape& shape, WinogradTile tile, bool is_half) {
   const double in = static_cast<double>(shape.in_c), out = static_cast<double>(shape.out_c);
-  const double of_transform = tile.is_line() ? kLineTransformCost : kTransformCost;
+  const double of_float = tile.is_line() ? kLineTransformCost : kTransformCost;
+  const double of_transform = is_half ? kHalfTransformCost : of_float;
   const double of_tile = in * out + of_transform * (in + out);
   return static_cast<double>(Positions(tile)) *
          (TilesOf(shape, tile) * of_tile + WeightCost(tile.is_line()) * in * out);
@@ -56,9 +59,9 @@ double DirectCost(const ConvShape& shape) {
          (TilesOf(shape, {1, 1}) + WeightCost(shape.window.h.filter != shape.window.w.filter));
 }
 
-double FilterBytes(const ConvShape& shape, WinogradTile tile) {
+double FilterBytes(const ConvShape& shape, WinogradTile tile, bool is_half) {
   return static_cast<double>(Positions(tile) * shape.in_c) * static_cast<double>(shape.out_c) *
-         sizeof(float);
+         (is_half ? sizeof(uint16_t) : sizeof(float));
 }
 
 const char* VariantOf(WinogradTile tile) {
@@ -170,33 +173,58 @@ struct Runner {
     tiles.input = input;
     tiles.first = block * conv.cut.rows + first;
     tiles.n = n;
-    tiles.v = v + first * conv.shape.in_wide;
+    tiles.v = v + first * conv.v_row;
     tiles.v_stride = conv.v_stride;
     transforms.input(conv.shape, tiles);
   }
 
+  // The same in words, by way of a few tiles in floats.
+  void MakeWords(int64_t block, int64_t first, int64_t n, float* v, int thread) const {
+    const int64_t wide = conv.shape.in_wide;
+    float* const floats = Scratch(conv.floats_offset, thread, conv.floats_stride);
+    WinogradInput tiles;
+    tiles.input = input;
+    tiles.v = floats;
+    tiles.v_stride = conv.floats_stride;
+    for (const int64_t end = first + n; first < end; first += tiles.n) {
+      tiles.first = block * conv.cut.rows + first;
+      tiles.n = std::min(kInputTiles, end - first);
+      transforms.input(conv.shape, tiles);
+      for (int64_t position = 0; position < Positions(conv.tile); ++position) {
+        conv.gemm->to_words(floats + position * conv.floats_stride, tiles.n * wide,
+                            v + position * conv.v_stride + first * conv.v_row);
+      }
+    }
+  }
+
+  void MakeV(int64_t block, int64_t first, int64_t n, float* v, int thread) const {
+    if (conv.in_words()) return MakeWords(block, first, n, v, thread);
+    MakeInputs(block, first, n, v);
+  }
+
   void MakeSharedInputs() const {
     const int64_t parts = CeilDiv(conv.cut.rows, kInputTiles);
-    context.pool->ParallelFor(conv.cut.row_blocks * parts, [&](int64_t index, int) {
+    context.pool->ParallelFor(conv.cut.row_blocks * parts, [&](int64_t index, int thread) {
       const int64_t block = index / parts, first = index % parts * kInputTiles;
       const int64_t n = std::min(kInputTiles, TilesIn(block) - first);
-      if (n > 0) MakeInputs(block, first, n, V(block));
+      if (n > 0) MakeV(block, first, n, V(block), thread);
     });
   }
 
   void Multiply(const GemmTask& columns, int64_t n, const float* v, float* m) const {
+    const auto run = conv.in_words() ? conv.gemm->run_words : conv.gemm->run;
     GemmTask task = columns;
-    task.lda = conv.shape.in_wide;
+    task.lda = conv.v_row;
     task.ldc = task.n = conv.shape.out_wide;
     task.m = n;
-    task.k = conv.shape.in_c;
+    task.k = conv.in_words() ? CeilDiv(conv.shape.in_c, 2) : conv.shape.in_c;
     task.lo = -std::numeric_limits<float>::infinity();
     task.hi = std::numeric_limits<float>::infinity();
     for (int64_t position = 0; position < Positions(conv.tile); ++position) {
       task.a = v + position * conv.v_stride;
       task.packed = conv.filters + position * conv.packed_size;
       task.c = m + position * conv.m_stride;
-      conv.gemm->run(task);
+      run(task);
     }
   }
 
@@ -242,7 +270,7 @@ struct Runner {
     columns.panel_end = std::min(columns.panel_begin + cut.panels, cut.total_panels);
     float* v = V(conv.shares_v() ? block : thread);
     float* m = Scratch(conv.m_offset, thread, conv.m_stride);
-    if (!conv.shares_v()) MakeInputs(block, 0, n, v);
+    if (!conv.shares_v()) MakeV(block, 0, n, v, thread);
     Multiply(columns, n, v, m);
     MakeOutputs(columns, block, m, thread);
   }
@@ -257,17 +285,19 @@ WinogradTile ChooseWinograd(const PrepareContext& context, const ConvShape& shap
   }
   if (h.filter * w.filter == 1) return {};
   if (shape.groups() != 1 || std::min(shape.in_c, shape.out_c) < kLeastChannels) return {};
-  if (context.input(1)->data == nullptr || context.half_products() != nullptr) return {};
-  const bool is_line = h.filter != w.filter;
-  const double most_bytes =
-      context.HalfConstant(1) != nullptr ? kMostWinogradBytesOfHalves : kMostWinogradBytes;
+  const GemmKernels* const half = context.half_products();
+  const bool is_half = half != nullptr, is_line = h.filter != w.filter;
+  if (context.input(1)->data == nullptr || (is_half && half->run_words == nullptr)) return {};
+  const double most_bytes = is_half || context.HalfConstant(1) != nullptr
+                                ? kMostWinogradBytesOfHalves
+                                : kMostWinogradBytes;
   WinogradTile best;
   double least = kGain * DirectCost(shape);
   for (const int side : {2, 4}) {
-    if (is_line && side == 2) continue;
+    if (side == 2 ? is_line : is_half) continue;
     const WinogradTile tile{h.filter == 3 ? side : 1, w.filter == 3 ? side : 1};
-    const double cost = WinogradCost(shape, tile);
-    if (cost >= least || FilterBytes(shape, tile) > most_bytes) continue;
+    const double cost = WinogradCost(shape, tile, is_half);
+    if (cost >= least || FilterBytes(shape, tile, is_half) > most_bytes) continue;
     best = tile;
     least = cost;
   }
@@ -279,15 +309,22 @@ Status PlanWinograd(PrepareContext* context, const ConvShape& shape, WinogradTil
   const WinogradKernels& kernels = *context->cpu().winograd;
   const int64_t positions = Positions(tile);
   out->tile = tile;
-  out->gemm = &FloatsOf(context->cpu(), shape.in_c);
+  const GemmKernels* const half = context->half_products();
+  out->gemm = half != nullptr ? half : &FloatsOf(context->cpu(), shape.in_c);
+  if (half != nullptr) context->SetProducts(half->half);
   out->shape = ShapeOf(shape, tile, kernels);
   out->n_tiles = shape.batch * out->shape.tiles_h * out->shape.tiles_w;
   out->cut = CutTiles(*out);
-  out->v_stride = out->cut.rows * out->shape.in_wide + kStridePad;
+  out->v_row = out->in_words() ? out->shape.in_wide / 2 : out->shape.in_wide;
+  out->v_stride = out->cut.rows * out->v_row + kStridePad;
   out->m_stride = out->cut.rows * out->shape.out_wide + kStridePad;
   out->v_offset = scratch->Add(positions * out->v_stride,
                                out->shares_v() ? out->cut.row_blocks : context->max_threads());
   out->m_offset = scratch->Add(positions * out->m_stride, context->max_threads());
+  if (out->in_words()) {
+    out->floats_stride = kInputTiles * out->shape.in_wide + kStridePad;
+    out->floats_offset = scratch->Add(positions * out->floats_stride, context->max_threads());
+  }
   out->packed_size = out->gemm->packed_size(out->shape.out_wide, shape.in_c);
   const std::string tag = StrFormat("winograd {}x{} {}", tile.h, tile.w, out->gemm->tag);
   const size_t bytes = static_cast<size_t>(positions * out->packed_size) * sizeof(float);

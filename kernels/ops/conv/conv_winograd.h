@@ -2,6 +2,9 @@
 // outputs take 2.25 times fewer multiplications than the direct form, tiles of 4x4 outputs 4 times,
 // for two more passes and for filters that take 1.78 or 4 times their memory. Of 1x3 or 3x1 taps tiles
 // of four outputs take half of the multiplications, and filters twice their memory.
+//
+// Products of 16-bit numbers take tiles of 2x2 outputs alone, whose transforms lose one bit or two: V is
+// transformed in float32 and rounded once, and so are the filters.
 #ifndef TOPWORK_KERNELS_OPS_CONV_CONV_WINOGRAD_H_
 #define TOPWORK_KERNELS_OPS_CONV_CONV_WINOGRAD_H_
 
@@ -15,8 +18,8 @@
 
 namespace topwork {
 
-// The most bytes that the transformed filters of a layer may take, which are float32; and where its
-// weights are float16 and would stay so: whoever halves them wants them small.
+// The most bytes that the transformed filters of a layer may take; and where its weights are float16 and
+// would stay so, or products are of 16-bit numbers: whoever halves them wants them small.
 constexpr double kMostWinogradBytes = 16 << 20;
 constexpr double kMostWinogradBytesOfHalves = 8 << 20;
 
@@ -34,8 +37,12 @@ struct WinogradConv {
   int64_t packed_size = 0;         // elements of one of them
   const GemmKernels* gemm = nullptr;
   GemmCut cut;                         // rows are tiles
+  int64_t v_row = 0;                   // elements of 4 bytes of a tile in V
   int64_t v_stride = 0, m_stride = 0;  // between positions
-  size_t v_offset = 0, m_offset = 0;   // scratch
+  int64_t floats_stride = 0;  // the same where V is in words: of the floats that become words
+  size_t v_offset = 0, m_offset = 0, floats_offset = 0;  // scratch
+  // V is in words of two 16-bit numbers each.
+  bool in_words() const { return gemm->half != nullptr; }
   // V lies in scratch for every block of tiles, made before the products; else for every thread.
   bool shares_v() const { return cut.panel_blocks > 1; }
 };

@@ -66,6 +66,7 @@ TEST_CASE("16-bit products: convolutions in every way", "[ops][half]") {
     }
     CheckAgainstFloat(HalfConv({2, 5, 7, 3}, {20, 1, 1, 3}, stride, 0), true, 1e-5);
     CheckAgainstFloat(HalfConv({1, 9, 8, 3}, {24, 3, 3, 3}, stride, 1), true, 1e-5);
+    CheckAgainstFloat(HalfConv({1, 9, 33, 3}, {24, 7, 7, 3}, stride, 3), true, 1e-5);  // gathered
   }
 }
 

@@ -119,6 +119,7 @@ struct Forced {
   Window window;
   Tensors tensors;
   int64_t n_tasks = 0;
+  const GemmKernels* half = nullptr;  // 16-bit products, or null: float32
 
   // `halves`: the filters are given as these, not as float32.
   std::vector<float> Run(int n_threads, const std::vector<uint16_t>& halves = {}) {
@@ -130,6 +131,7 @@ struct Forced {
     const TensorView image = FloatView(in, {}), filter = FloatView(filter_shape, weights);
     PlanPrepareContext context(op, {&image, &filter}, {}, {}, "conv", cpu, kMostThreads);
     context.SetPacking(PackMode::kPack, nullptr, {}, DefaultAllocator());
+    context.SetHalfProducts(half);
     if (!halves.empty()) context.SetHalves({nullptr, halves.data()}, false);
     ConvShape shape;
     REQUIRE(CheckConvShapes(context, &shape).ok());
@@ -314,15 +316,69 @@ TEST_CASE("winograd: transformed filters of float16 weights have half that limit
   CHECK(tile(40, 512, true) == 0);
 }
 
-TEST_CASE("winograd: products of 16-bit numbers keep their way", "[ops]") {
-  const GemmKernels* half = HalfProductsOf(BestCpuKernels());
-  if (half == nullptr) half = BestCpuKernels().gemm;
+// body(forced) of the layer with tiles of 2x2 outputs and each 16-bit product that takes them.
+template <class Body>
+void ForEachHalf(const Layer& layer, Body body) {
+  for (const CpuKernels* cpu : TestedCpuKernels()) {
+    const GemmKernels* const half = HalfProductsOf(*cpu);
+    if (half == nullptr || half->run_words == nullptr) continue;
+    INFO(half->tag << ", " << layer.Text());
+    Forced forced{layer, *cpu, {2, 2}, {}, {}};
+    forced.half = half;
+    body(forced);
+  }
+}
+
+TEST_CASE("winograd: 16-bit products agree with double precision within their rounding",
+          "[ops][sets]") {
+  for (Layer layer : kLayers) {
+    layer.activation = Activation::kNone;
+    ForEachHalf(layer, [](Forced forced) {
+      const std::vector<float> output = forced.Run(1);
+      const auto expected = Expected(forced.layer, forced.window, forced.tensors);
+      CHECK(LargestDifference(output, expected) < 1e-3 * std::sqrt(9.0 * forced.layer.in_c));
+      forced.half = nullptr;
+      CHECK(output != forced.Run(1));
+    });
+  }
+}
+
+TEST_CASE("winograd: the number of threads changes no bit of 16-bit products", "[ops][sets]") {
+  const Layer many{2, 41, 30, 24, 20, Padding::kSame, true, true};  // blocks of tiles
+  const Layer few{1, 7, 6, 41, 130, Padding::kSame, true, true};    // and of columns
+  for (const Layer& layer : {many, few}) {
+    ForEachHalf(layer, [](Forced forced) {
+      const std::vector<float> one = forced.Run(1);
+      CHECK(forced.n_tasks > 1);
+      const bool same_bits = forced.Run(2) == one && forced.Run(kMostThreads) == one;
+      CHECK(same_bits);
+    });
+  }
+}
+
+// The way of 16-bit products for a layer of 3x3 taps.
+std::string HalfVariant(const GemmKernels& half, int side, int channels) {
   OneOp op(OpCode::kConv2d);
-  op.In<float>({1, 28, 28, 128}, RandomFloats(28 * 28 * 128, 1));
-  op.In<float>({128, 3, 3, 128}, RandomFloats(128 * 9 * 128, 2));
-  op.half_products = half;
+  op.Unknown(DType::kFloat32, {1, side, side, channels});
+  op.In<float>({channels, 3, 3, channels},
+               std::vector<float>(static_cast<size_t>(channels * channels * 9), 0.5f));
+  op.half_products = &half;
   REQUIRE(op.Out(DType::kFloat32).Prepare().ToString() == "OK");
-  CHECK(op.context().variant() == std::string("im2col"));
+  return op.context().variant();
+}
+
+TEST_CASE("winograd: 16-bit products take tiles of 2x2 outputs where the layer is wide", "[ops]") {
+  GemmKernels half = *BestCpuKernels().gemm;
+  half.half = "bfloat16";
+  half.run_words = half.run;
+  half.to_words = [](const float*, int64_t, float*) {};
+  CHECK(HalfVariant(half, 56, 64) == "winograd 2x2");
+  CHECK(HalfVariant(half, 8, 64) == "winograd 2x2");
+  CHECK(HalfVariant(half, 7, 512) == "winograd 2x2");
+  CHECK(HalfVariant(half, 7, 520) == "im2col");  // above the limit of memory
+  CHECK(HalfVariant(half, 56, 16) == "direct");
+  half.run_words = nullptr;
+  CHECK(HalfVariant(half, 56, 64) == "direct");
 }
 
 }  // namespace conv_winograd_test
