@@ -57,9 +57,12 @@ TEST_CASE("16-bit products: convolutions in every way", "[ops][half]") {
     for (const int32_t channels : {4, 6, 18}) {
       const int32_t c = channels;
       const bool in_place = c % HalfProducts()->depths == 0;
+      const bool gathered = !in_place && c == 18;  // short filters are float32 then
       CheckAgainstFloat(HalfConv({2, 5, 7, c}, {20, 1, 1, c}, stride, 0), true, 1e-5);
-      CheckAgainstFloat(HalfConv({1, 9, 33, c}, {24, 3, 3, c}, stride, 1), in_place, 1e-5);
-      CheckAgainstFloat(HalfConv({1, 40, 29, c}, {8, 5, 2, c}, stride, 2), in_place, 1e-5);
+      CheckAgainstFloat(HalfConv({1, 9, 33, c}, {24, 3, 3, c}, stride, 1), in_place || gathered,
+                        1e-5);
+      CheckAgainstFloat(HalfConv({1, 40, 29, c}, {8, 5, 2, c}, stride, 2), in_place || gathered,
+                        1e-5);
       CheckAgainstFloat(HalfConv({2, 9, 8, c}, {24, 3, 3, c}, stride, 1), true, 1e-5);
       CheckAgainstFloat(HalfConv({1, 6, 8, c}, {6, 3, 3, c / 2}, stride, 1), true, 1e-5);
       CheckAgainstFloat(HalfConv({1, 6, 8, c}, {6, 1, 1, c / 2}, stride, 0), true, 1e-5);
