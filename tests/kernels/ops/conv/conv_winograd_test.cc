@@ -15,6 +15,7 @@
 #include "tests/support/float_view.h"
 #include "tests/support/one_op.h"
 #include "tests/support/random_floats.h"
+#include "tests/support/skip.h"
 
 namespace topwork {
 namespace test {
@@ -316,21 +317,30 @@ TEST_CASE("winograd: transformed filters of float16 weights have half that limit
   CHECK(tile(40, 512, true) == 0);
 }
 
-// body(forced) of the layer with tiles of 2x2 outputs and each 16-bit product that takes them.
-template <class Body>
-void ForEachHalf(const Layer& layer, Body body) {
+// The instruction sets with 16-bit products that take Winograd's transforms.
+std::vector<const CpuKernels*> HalvedCpuKernels() {
+  std::vector<const CpuKernels*> found;
   for (const CpuKernels* cpu : TestedCpuKernels()) {
     const GemmKernels* const half = HalfProductsOf(*cpu);
-    if (half == nullptr || half->run_words == nullptr) continue;
-    INFO(half->tag << ", " << layer.Text());
+    if (half != nullptr && half->run_words != nullptr) found.push_back(cpu);
+  }
+  return found;
+}
+
+// body(forced) of the layer with tiles of 2x2 outputs on each of them.
+template <class Body>
+void ForEachHalf(const Layer& layer, Body body) {
+  for (const CpuKernels* cpu : HalvedCpuKernels()) {
     Forced forced{layer, *cpu, {2, 2}, {}, {}};
-    forced.half = half;
+    forced.half = HalfProductsOf(*cpu);
+    INFO(forced.half->tag << ", " << layer.Text());
     body(forced);
   }
 }
 
 TEST_CASE("winograd: 16-bit products agree with double precision within their rounding",
           "[ops][sets]") {
+  if (HalvedCpuKernels().empty()) TW_SKIP("this processor has no such 16-bit products");
   for (Layer layer : kLayers) {
     layer.activation = Activation::kNone;
     ForEachHalf(layer, [](Forced forced) {
@@ -344,6 +354,7 @@ TEST_CASE("winograd: 16-bit products agree with double precision within their ro
 }
 
 TEST_CASE("winograd: the number of threads changes no bit of 16-bit products", "[ops][sets]") {
+  if (HalvedCpuKernels().empty()) TW_SKIP("this processor has no such 16-bit products");
   const Layer many{2, 41, 30, 24, 20, Padding::kSame, true, true};  // blocks of tiles
   const Layer few{1, 7, 6, 41, 130, Padding::kSame, true, true};    // and of columns
   for (const Layer& layer : {many, few}) {
