@@ -156,6 +156,7 @@ set(TEST_SOURCES
   runtime/plan/fuse_test.cc
   runtime/plan/fuse_bytes_test.cc
   runtime/plan/fuse_functions_test.cc
+  runtime/plan/make_steps_test.cc
   runtime/plan/plan_test.cc
   runtime/plan/thread_choice_test.cc
   runtime/session/async_run_test.cc

@@ -1,19 +1,28 @@
-// PackCache: a map under a mutex; blocks are held weakly, plans hold them strongly.
+// PackCache: a map under a mutex; blocks are held weakly, plans hold them strongly. Each block has a mutex of its
+// own, so that threads pack different ones at the same time.
 #include "models/format/pack_cache.h"
+
+#include <vector>
 
 namespace topwork {
 
 Result<std::shared_ptr<PackCache::Block>> PackCache::Find(const void* constant, const char* tag,
                                                           size_t bytes, const Allocator& allocator,
                                                           FunctionRef<void(void*)> pack) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::weak_ptr<Block>& slot = blocks_[Key(constant, tag, bytes)];
-  std::shared_ptr<Block> block = slot.lock();
-  if (block != nullptr) return block;
-  block = std::make_shared<Block>();
+  const std::shared_ptr<Block> block = At(Key(constant, tag, bytes));
+  std::lock_guard<std::mutex> lock(block->mutex);
+  if (block->is_there) return block;
   TW_ASSIGN_OR_RETURN(block->memory, Buffer::Allocate(bytes, "packed weights", allocator));
   if (bytes > 0) pack(block->memory.data());
-  slot = block;
+  block->is_there = true;
+  return block;
+}
+
+std::shared_ptr<PackCache::Block> PackCache::At(const Key& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::weak_ptr<Block>& slot = blocks_[key];
+  std::shared_ptr<Block> block = slot.lock();
+  if (block == nullptr) slot = block = std::make_shared<Block>();
   return block;
 }
 
@@ -36,10 +45,16 @@ Result<std::shared_ptr<const Buffer>> PackCache::Place(const void* constant, con
 }
 
 size_t PackCache::bytes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::shared_ptr<Block>> held;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& entry : blocks_) held.push_back(entry.second.lock());
+  }
   size_t total = 0;
-  for (const auto& entry : blocks_) {
-    if (const std::shared_ptr<Block> block = entry.second.lock()) total += block->memory.size();
+  for (const std::shared_ptr<Block>& block : held) {
+    if (block == nullptr) continue;
+    std::lock_guard<std::mutex> lock(block->mutex);
+    total += block->memory.size();
   }
   return total;
 }

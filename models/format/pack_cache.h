@@ -31,12 +31,15 @@ class PackCache {
 
  private:
   struct Block {
+    std::mutex mutex;  // of what follows, until it is there
+    bool is_there = false;
     Buffer memory;
     LatePacking state{Packing::kNotRead};  // of Place
   };
   using Key = std::tuple<const void*, std::string, size_t>;
   Result<std::shared_ptr<Block>> Find(const void* constant, const char* tag, size_t bytes,
                                       const Allocator& allocator, FunctionRef<void(void*)> pack);
+  std::shared_ptr<Block> At(const Key& key);
   mutable std::mutex mutex_;
   std::map<Key, std::weak_ptr<Block>> blocks_;
 };

@@ -2,11 +2,13 @@
 #include "runtime/base/slab.h"
 
 #include <cstdint>
+#include <mutex>
 
 namespace topwork {
 
 struct SlabAllocator::Slab {
   Allocator from;
+  std::mutex mutex;  // of taking blocks
   size_t bytes = 0, used = 0;
   uint8_t* memory = nullptr;
   bool is_taken = false;         // it was tried to take memory
@@ -14,6 +16,7 @@ struct SlabAllocator::Slab {
 
   static void* Allocate(void* user_data, size_t bytes, size_t alignment) {
     Slab* slab = static_cast<Slab*>(user_data);
+    std::lock_guard<std::mutex> lock(slab->mutex);
     if (!slab->is_taken) {
       slab->is_taken = true;
       slab->memory =

@@ -12,7 +12,7 @@ namespace topwork {
 
 // Takes its memory at the first block, and gives it back when the last block is gone and the owner has
 // let go. What does not fit, because more is asked for than was said, comes from `from` by itself.
-// Blocks are taken on one thread at a time and may be given back on any.
+// Any thread may take blocks and give them back.
 class SlabAllocator {
  public:
   // `bytes`: of all blocks together, each rounded up to kAlignment.

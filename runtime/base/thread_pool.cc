@@ -79,6 +79,7 @@ void ThreadPool::Team::BeginLoops() {
   is_patient_.store(true);
   lingers_.store(true);
   in_run_.store(true);
+  WakeWorkers(n_threads_ - 1);
 }
 
 // Workers read it: it is written when it has changed.
@@ -299,6 +300,7 @@ void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
       worker.thread = std::thread([this, i] { WorkerLoop(i); });
       ++n_started_;
       std::this_thread::yield();  // it may have to leave this processor
+      NoteProcessor();            // or this thread has left it
       continue;
     }
     if (!worker.sleeps.load() || !worker.sleeps.exchange(false)) continue;

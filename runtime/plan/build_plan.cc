@@ -5,13 +5,11 @@
 
 #include "kernels/contract/selection.h"
 #include "kernels/cpu/gemm.h"
-#include "runtime/base/log.h"
 #include "runtime/base/slab.h"
 #include "runtime/plan/alias.h"
-#include "runtime/plan/bands.h"
 #include "runtime/plan/gpu_memory.h"
 #include "runtime/plan/gpu_pairs.h"
-#include "runtime/plan/gpu_segment.h"
+#include "runtime/plan/make_steps.h"
 #include "runtime/plan/memory.h"
 #include "runtime/plan/op_work.h"
 #include "runtime/plan/order.h"
@@ -37,116 +35,6 @@ constexpr size_t kLeastSlab = size_t{1} << 20;
 bool WantsSlab(const WorkGraph& graph) {
   return IsDefault(*graph.allocator) && graph.packing_bytes >= kLeastSlab &&
          (graph.model == nullptr || graph.model->pack_cache().bytes() == 0);
-}
-
-void GiveToCpu(const Status& why, WorkOp* work) {
-  work->reason = std::string("not on ") + work->device->name() + ": " + why.message();
-  work->device = nullptr;
-}
-
-// Why the device cannot compile the op's own launches.
-Status CheckAlone(const WorkGraph& graph, size_t i) {
-  const Device& device = *graph.ops[i].device;
-  const Result<GpuProgram> alone = PlanGpuTrial(graph, i, i + 1, device);
-  return alone.ok() ? device.Check(alone->launches) : alone.status();
-}
-
-// Changes the ops so that what their device cannot compile is not asked of it again. The CPU gets those
-// whose own launches do not compile; those that share a launch get launches of their own; where
-// neither explains the failure, the CPU gets all ops.
-void GiveUpJoined(const Status& why, size_t begin, size_t end, WorkGraph* graph) {
-  bool found = false;
-  for (const Uncompiled& part : FindUncompiled(*graph, begin, end)) {
-    found = true;
-    bool one_fails = part.ops.size() == 1;
-    if (one_fails) GiveToCpu(part.why, &graph->ops[part.ops.front()]);
-    for (size_t k = 0; k < part.ops.size() && part.ops.size() > 1; ++k) {
-      const Status status = CheckAlone(*graph, part.ops[k]);
-      if (status.ok()) continue;
-      GiveToCpu(status, &graph->ops[part.ops[k]]);
-      one_fails = true;
-    }
-    if (one_fails) continue;  // the others may still share
-    Log(LogLevel::kInfo, "launches that operators shared become their own: {}", part.why.message());
-    for (const size_t i : part.ops) graph->ops[i].stays_apart = true;
-  }
-  for (size_t i = begin; i < end && !found; ++i) GiveToCpu(why, &graph->ops[i]);
-}
-
-// Makes one step of the ops from `begin` on that their device runs as one program. Where the
-// device cannot load the program, some become other launches or the CPU's, and no step is added.
-// Returns the position after them.
-size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* offers, Plan* plan) {
-  size_t end = begin + 1;
-  const Device* device = graph->ops[begin].device;
-  while (end < graph->first_deferred && graph->ops[end].device == device) ++end;
-  Result<Step> step = MakeGpuStep(*graph, begin, end);
-  if (!step.ok()) {
-    GiveUpJoined(step.status(), begin, end, graph);
-    return begin;
-  }
-  plan->steps.push_back(std::move(step).value());
-  offers->push_back({});
-  return end;
-}
-
-void AddCpuStep(Step step, SharingOffer offer, std::vector<SharingOffer>* offers, Plan* plan) {
-  plan->scratch_bytes = std::max(plan->scratch_bytes, AlignUp(step.scratch_bytes));
-  plan->steps.push_back(std::move(step));
-  offers->push_back(std::move(offer));
-}
-
-// Prepares every op for good, and makes the steps.
-Status MakeSteps(const PlanOptions& options, WorkGraph* graph, std::vector<SharingOffer>* offers,
-                 std::set<int>* needed_constants, Plan* plan) {
-  plan->steps.reserve(graph->ops.size());
-  std::vector<BandChain> chains;
-  if (kHasBands && options.optimize) chains = ChooseBands(*graph, options.band_rows);
-  const auto keep_constants = [&](const Op& op, const PlanPrepareContext& context) {
-    const std::vector<int>& released = context.released_inputs();
-    for (size_t k = 0; k < op.inputs.size(); ++k) {
-      if (std::find(released.begin(), released.end(), static_cast<int>(k)) == released.end()) {
-        graph->FillHalf(op.inputs[k]);
-        needed_constants->insert(op.inputs[k]);
-      }
-    }
-  };
-  for (size_t i = 0; i < graph->first_deferred;) {
-    if (kHasOpenCl && graph->ops[i].device != nullptr) {
-      i = AddGpuStep(graph, i, offers, plan);
-      continue;
-    }
-    if (kHasBands && i < chains.size() && chains[i].end > i + 1) {
-      TW_ASSIGN_OR_RETURN(Step step, MakeBandStep(*graph, i, chains[i], keep_constants));
-      AddCpuStep(std::move(step), {}, offers, plan);
-      i = chains[i].end;
-      continue;
-    }
-    const WorkOp& work = graph->ops[i++];
-    PlanPrepareContext context = MakeContext(*graph, work.op, PackMode::kPack);
-    if (!work.pinned_to_float32) context.SetHalfProducts(graph->half_products);
-    TW_RETURN_IF_ERROR(context.Prepare(*work.op.def));
-    keep_constants(work.op, context);
-    for (size_t o = 0; o < work.op.outputs.size(); ++o) {
-      if (work.op.outputs[o] < 0) continue;
-      graph->views[static_cast<size_t>(work.op.outputs[o])].shape = context.outputs()[o].shape;
-    }
-    Step step = StepOf(work);
-    step.state = context.state();
-    step.packed = context.packed();
-    step.scratch_bytes = context.scratch_bytes();
-    step.variant = context.variant();
-    step.products = context.products();
-    step.n_tasks = context.n_tasks();
-    step.wants_range = context.wants_range();
-    step.reason = work.reason;
-    step.inside = work.op.inside;
-    step.callees = context.callees();
-    step.where = context.Where();
-    AddCpuStep(std::move(step), {context.in_place(), context.views(), context.inside_output()},
-               offers, plan);
-  }
-  return Status::Ok();
 }
 
 void MakeValues(const WorkGraph& graph, const std::set<int>& needed_constants, Plan* plan) {

@@ -21,6 +21,7 @@ set(PLAN_SOURCES
   measure_cost.cc
   memory.cc
   alias.cc
+  make_steps.cc
   build_plan.cc
   print_plan.cc
   tune_segment.cc

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -41,6 +42,25 @@ TEST_CASE("pack cache: packs once and shares", "[format]") {
   const Block e = GetBlock(&cache, &constants[0], "gemm", 64, &n_packed);
   CHECK(n_packed == 4);
   CHECK(cache.bytes() == 128 * 3 + 64);
+}
+
+TEST_CASE("pack cache: two threads pack different blocks at the same time", "[format]") {
+  PackCache cache;
+  const float constants[2] = {};
+  std::atomic<int> n_packing{0}, n_met{0};
+  const auto pack = [&](const float* constant) {
+    const auto block = cache.Get(constant, "gemm", 64, DefaultAllocator(), [&](void*) {
+      ++n_packing;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (n_packing < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      if (n_packing == 2) ++n_met;
+    });
+    if (!block.ok()) n_met = -1;
+  };
+  std::thread other(pack, &constants[1]);
+  pack(&constants[0]);
+  other.join();
+  CHECK(n_met == 2);
 }
 
 TEST_CASE("pack cache: a place and its state are shared and go together", "[format]") {

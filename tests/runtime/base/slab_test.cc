@@ -101,5 +101,33 @@ TEST_CASE("slab: unused, it takes nothing; the last block may go on any thread",
   CHECK(counted.n_live == 0);
 }
 
+TEST_CASE("slab: threads take blocks at the same time", "[base]") {
+  constexpr int kThreads = 4, kBlocks = 200;
+  Counted counted;
+  const SlabAllocator slab(size_t{kThreads} * kBlocks * kAlignment, counted.table());
+  std::vector<std::vector<Buffer>> taken(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kBlocks; ++i) {
+        auto buffer = Buffer::Allocate(40, "a block", slab.allocator());
+        if (!buffer.ok()) return;
+        std::memset(buffer->data(), t + 1, 40);
+        taken[static_cast<size_t>(t)].push_back(std::move(buffer.value()));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(counted.n_live == 1);
+  for (int t = 0; t < kThreads; ++t) {
+    REQUIRE(taken[static_cast<size_t>(t)].size() == kBlocks);
+    bool is_own = true;
+    for (const Buffer& buffer : taken[static_cast<size_t>(t)]) {
+      is_own = is_own && Holds(buffer, static_cast<uint8_t>(t + 1));
+    }
+    CHECK(is_own);
+  }
+}
+
 }  // namespace slab_test
 }  // namespace topwork

@@ -90,12 +90,12 @@ Bytes FloatNetwork(Storage storage, Twist twist, int32_t batch = 1) {
 
 // Two CONV_2D 3x3 with the same weights: the first by Winograd's transforms, which need them in
 // float32, the second with a stride.
-Bytes SharedNetwork(Storage storage) {
+Bytes SharedNetwork(Storage storage, int32_t c) {
   ModelSpec spec;
-  const int in = spec.AddInput("in", DType::kFloat32, {1, 24, 24, 64});
-  const int filter = AddWeights(&spec, storage, {64, 3, 3, 64}, Weights(64, 576, false, 3));
-  const int image = spec.AddTensor("image", DType::kFloat32, {1, 24, 24, 64});
-  const int out = spec.AddTensor("out", DType::kFloat32, {1, 12, 12, 64});
+  const int in = spec.AddInput("in", DType::kFloat32, {1, 24, 24, c});
+  const int filter = AddWeights(&spec, storage, {c, 3, 3, c}, Weights(c, 9 * c, false, 3));
+  const int image = spec.AddTensor("image", DType::kFloat32, {1, 24, 24, c});
+  const int out = spec.AddTensor("out", DType::kFloat32, {1, 12, 12, c});
   spec.AddOp(OpCode::kConv2d, {in, filter, -1}, {image},
              OptionsSpec(test::kConv2dOptions).Int(1, 1).Int(2, 1));
   spec.AddOp(OpCode::kConv2d, {image, filter, -1}, {out},
@@ -273,20 +273,23 @@ TEST_CASE("packing: float16 weights give the bits of their float32 values", "[se
 
 TEST_CASE("packing: float16 weights that one layer widens are there for the next",
           "[session][sets]") {
-  const auto floats = Open(SharedNetwork(Storage::kFloat));
-  const auto halves = Open(SharedNetwork(Storage::kHalf));
-  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
-    INFO(cpu->isa);
-    SessionOptions options;
-    options.cpu = cpu;
-    const auto session = Session::Create(halves, options);
-    REQUIRE(session.ok());
-    if (cpu->winograd != nullptr) {
-      CHECK(std::string(session.value()->plan().steps[0].variant).find("winograd") == 0);
+  for (const int32_t channels : {64, 128}) {  // 128: enough for several threads
+    const auto floats = Open(SharedNetwork(Storage::kFloat, channels));
+    const auto halves = Open(SharedNetwork(Storage::kHalf, channels));
+    for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+      INFO(cpu->isa << ", " << channels << " channels");
+      SessionOptions options;
+      options.cpu = cpu;
+      options.n_threads = 2;
+      const auto session = Session::Create(halves, options);
+      REQUIRE(session.ok());
+      if (cpu->winograd != nullptr) {
+        CHECK(std::string(session.value()->plan().steps[0].variant).find("winograd") == 0);
+      }
+      const Bytes answer = Answer(floats, options);
+      REQUIRE(!answer.empty());
+      CHECK(Answer(halves, options) == answer);
     }
-    const Bytes answer = Answer(floats, options);
-    REQUIRE(!answer.empty());
-    CHECK(Answer(halves, options) == answer);
   }
 }
 
