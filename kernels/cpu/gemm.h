@@ -88,7 +88,7 @@ struct GemmKernels {
   // depths. Null: none, or not needed.
   const GemmKernels* ragged = nullptr;
   // Of 16-bit products, for an A that many tasks read: n values as (n + 1) / 2 words, in place if need be;
-  // and `run` for an A in words, whose lengths along k count words. Null: no user (AMX, float16).
+  // and `run` for an A in words, whose lengths along k count words. Null: no user (AMX, float16, the smallest library).
   void (*to_words)(const float* values, int64_t n, float* words) = nullptr;
   void (*run_words)(const GemmTask& task) = nullptr;
 };

@@ -65,7 +65,7 @@ void Run(const GemmTask& given) {
 #endif
 }
 
-#if defined(TW_AMX) || defined(TW_FLOAT16)
+#if defined(TW_AMX) || defined(TW_FLOAT16) || defined(__OPTIMIZE_SIZE__)
 constexpr void (*kToWords)(const float*, int64_t, float*) = nullptr;
 constexpr void (*kRunWords)(const GemmTask&) = nullptr;
 #else

@@ -16,16 +16,18 @@ bool Begins(const char* form, const char* with) {
   return std::strncmp(form, with, std::strlen(with)) == 0;
 }
 
-#define TW_NAME(name, text, ...) #text,
+// The place of the name among those of `names`, each of which ends with a zero and the last with two.
+int32_t PlaceOf(const char* name, const char* names) {
+  int32_t place = 0;
+  for (; *names != '\0' && std::strcmp(names, name) != 0; ++place) names += std::strlen(names) + 1;
+  return place;
+}
+
+#define TW_NAME(name, text, ...) #text "\0"
 int32_t NumberOf(const LaunchStage& stage) {
-  static constexpr const char* kUnary[] = {TW_UNARY_FUNCTIONS(TW_NAME)};
-  static constexpr const char* kBinary[] = {TW_BINARY_FUNCTIONS(TW_NAME)};
-  const auto find = [&](const char* const* names, int n) {
-    int32_t number = 0;
-    while (number < n && std::strcmp(names[number], stage.function) != 0) ++number;
-    return number;
-  };
-  return Begins(stage.form, "value") ? find(kUnary, kNumUnaryFns) : find(kBinary, kNumBinaryFns);
+  const bool is_unary = Begins(stage.form, "value");
+  return PlaceOf(stage.function,
+                 is_unary ? TW_UNARY_FUNCTIONS(TW_NAME) : TW_BINARY_FUNCTIONS(TW_NAME));
 }
 #undef TW_NAME
 

@@ -2,8 +2,6 @@
 // own, so that threads pack different ones at the same time.
 #include "models/format/pack_cache.h"
 
-#include <vector>
-
 namespace topwork {
 
 Result<std::shared_ptr<PackCache::Block>> PackCache::Find(const void* constant, const char* tag,
@@ -15,6 +13,7 @@ Result<std::shared_ptr<PackCache::Block>> PackCache::Find(const void* constant, 
   TW_ASSIGN_OR_RETURN(block->memory, Buffer::Allocate(bytes, "packed weights", allocator));
   if (bytes > 0) pack(block->memory.data());
   block->is_there = true;
+  block->bytes.store(bytes);
   return block;
 }
 
@@ -45,16 +44,11 @@ Result<std::shared_ptr<const Buffer>> PackCache::Place(const void* constant, con
 }
 
 size_t PackCache::bytes() const {
-  std::vector<std::shared_ptr<Block>> held;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& entry : blocks_) held.push_back(entry.second.lock());
-  }
+  std::lock_guard<std::mutex> lock(mutex_);
   size_t total = 0;
-  for (const std::shared_ptr<Block>& block : held) {
-    if (block == nullptr) continue;
-    std::lock_guard<std::mutex> lock(block->mutex);
-    total += block->memory.size();
+  for (const auto& entry : blocks_) {
+    const std::shared_ptr<Block> block = entry.second.lock();
+    if (block != nullptr) total += block->bytes.load();
   }
   return total;
 }

@@ -3,6 +3,7 @@
 #ifndef TOPWORK_MODELS_FORMAT_PACK_CACHE_H_
 #define TOPWORK_MODELS_FORMAT_PACK_CACHE_H_
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,11 +27,12 @@ class PackCache {
   // The same for a block that a run fills: its memory and state come to *place.
   Result<std::shared_ptr<const Buffer>> Place(const void* constant, const char* tag, size_t bytes,
                                               const Allocator& allocator, PackingPlace* place);
-  // Bytes of all blocks now held.
+  // Bytes of all blocks that are there and held.
   size_t bytes() const;
 
  private:
   struct Block {
+    std::atomic<size_t> bytes{0};
     std::mutex mutex;  // of what follows, until it is there
     bool is_there = false;
     Buffer memory;

@@ -19,6 +19,13 @@
 namespace topwork {
 namespace {
 
+// The smallest library prepares one operator after the other.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kPreparesOnThreads = false;
+#else
+constexpr bool kPreparesOnThreads = true;
+#endif
+
 void GiveToCpu(const Status& why, WorkOp* work) {
   work->reason = std::string("not on ") + work->device->name() + ": " + why.message();
   work->device = nullptr;
@@ -70,66 +77,36 @@ size_t AddGpuStep(WorkGraph* graph, size_t begin, std::vector<SharingOffer>* off
   return end;
 }
 
-// An op, or a chain of ops in bands, that is prepared.
-struct Prepared {
-  Step step;
-  SharingOffer offer;
-  std::vector<int> constants;  // that run() reads as they are
-  std::vector<Shape> shapes;   // of an op's outputs
-};
-
-void KeepConstants(const Op& op, const PlanPrepareContext& context, std::vector<int>* kept) {
+// The op's inputs that are read as they are, constants and others.
+template <class Keep>
+void KeepInputs(const Op& op, const PlanPrepareContext& context, Keep keep) {
   const std::vector<int>& released = context.released_inputs();
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     if (std::find(released.begin(), released.end(), static_cast<int>(k)) == released.end()) {
-      kept->push_back(op.inputs[k]);
+      keep(op.inputs[k]);
     }
   }
 }
 
-Result<Prepared> PrepareOp(const WorkGraph& graph, const WorkOp& work) {
-  PlanPrepareContext context = MakeContext(graph, work.op, PackMode::kPack);
-  if (!work.pinned_to_float32) context.SetHalfProducts(graph.half_products);
-  TW_RETURN_IF_ERROR(context.Prepare(*work.op.def));
-  Prepared prepared;
-  KeepConstants(work.op, context, &prepared.constants);
-  for (const TensorView& output : context.outputs()) prepared.shapes.push_back(output.shape);
-  Step& step = prepared.step;
-  step = StepOf(work);
-  step.state = context.state();
-  step.packed = context.packed();
-  step.scratch_bytes = context.scratch_bytes();
-  step.variant = context.variant();
-  step.products = context.products();
-  step.n_tasks = context.n_tasks();
-  step.wants_range = context.wants_range();
-  step.reason = work.reason;
-  step.inside = work.op.inside;
-  step.callees = context.callees();
-  step.where = context.Where();
-  prepared.offer = {context.in_place(), context.views(), context.inside_output()};
-  return prepared;
-}
+// What preparing an op, or a chain of ops in bands, gave.
+struct Prepared {
+  Status status;
+  std::unique_ptr<PlanPrepareContext> context;  // null for a chain
+  Step chain;
+  std::vector<int> kept;  // inputs of the chain's ops
+};
 
 class StepsMaker {
  public:
-  StepsMaker(const PlanOptions& options, WorkGraph* graph) : graph_(graph) {
+  StepsMaker(const PlanOptions& options, WorkGraph* graph, std::vector<SharingOffer>* offers,
+             std::set<int>* needed_constants, Plan* plan)
+      : graph_(graph), offers_(*offers), needed_constants_(*needed_constants), plan_(*plan) {
     if (kHasBands && options.optimize) chains_ = ChooseBands(*graph, options.band_rows);
     prepared_.resize(graph->first_deferred);
   }
 
   // Where the op, or the chain, that begins at i ends.
   size_t EndAt(size_t i) const { return kHasBands && i < chains_.size() ? chains_[i].end : i + 1; }
-
-  Result<Prepared> Prepare(size_t i) const {
-    if (!kHasBands || EndAt(i) == i + 1) return PrepareOp(*graph_, graph_->ops[i]);
-    Prepared prepared;
-    const auto keep = [&](const Op& op, const PlanPrepareContext& context) {
-      KeepConstants(op, context, &prepared.constants);
-    };
-    TW_ASSIGN_OR_RETURN(prepared.step, MakeBandStep(*graph_, i, chains_[i], keep));
-    return prepared;
-  }
 
   // Prepares ops on all threads, those with the most weights first. An op with more than a thread's share of
   // all weights is left out: the threads are to share its own.
@@ -145,36 +122,85 @@ class StepsMaker {
     std::atomic<size_t> next{0};
     graph_->pool = nullptr;  // a thread has no threads of its own
     pool->ParallelFor(pool->n_threads(), [&](int64_t, int) {
-      for (size_t k = next++; k < ops.size(); k = next++) {
-        const size_t i = ops[k].second;
-        prepared_[i].reset(new Result<Prepared>(Prepare(i)));
-      }
+      for (size_t k = next++; k < ops.size(); k = next++) Prepare(ops[k].second);
     });
     graph_->pool = pool;
   }
 
   // Adds what begins at i.
-  Status Add(size_t i, std::vector<SharingOffer>* offers, std::set<int>* needed_constants,
-             Plan* plan) {
-    if (prepared_[i] == nullptr) prepared_[i].reset(new Result<Prepared>(Prepare(i)));
-    TW_ASSIGN_OR_RETURN(Prepared prepared, std::move(*prepared_[i]));
-    for (const int v : prepared.constants) {
-      graph_->FillHalf(v);
-      needed_constants->insert(v);
+  Status Add(size_t i) {
+    if (prepared_[i] == nullptr) Prepare(i);
+    const std::unique_ptr<Prepared> prepared = std::move(prepared_[i]);
+    TW_RETURN_IF_ERROR(prepared->status);
+    if (kHasBands && prepared->context == nullptr) {
+      for (const int v : prepared->kept) Keep(v);
+      AddStep(std::move(prepared->chain), {});
+      return Status::Ok();
     }
-    for (size_t o = 0; o < prepared.shapes.size(); ++o) {
-      const int v = graph_->ops[i].op.outputs[o];
-      if (v < 0 || graph_->views[static_cast<size_t>(v)].shape == prepared.shapes[o]) continue;
-      graph_->views[static_cast<size_t>(v)].shape = prepared.shapes[o];
-      for (size_t later = i + 1; later < prepared_.size(); ++later) prepared_[later] = nullptr;
+    const WorkOp& work = graph_->ops[i];
+    const PlanPrepareContext& context = *prepared->context;
+    KeepInputs(work.op, context, [&](int v) { Keep(v); });
+    for (size_t o = 0; o < work.op.outputs.size(); ++o) {
+      if (work.op.outputs[o] >= 0) SetShape(i, work.op.outputs[o], context.outputs()[o].shape);
     }
-    plan->scratch_bytes = std::max(plan->scratch_bytes, AlignUp(prepared.step.scratch_bytes));
-    plan->steps.push_back(std::move(prepared.step));
-    offers->push_back(std::move(prepared.offer));
+    AddStep(StepOf(work, context), {context.in_place(), context.views(), context.inside_output()});
     return Status::Ok();
   }
 
  private:
+  void Prepare(size_t i) {
+    prepared_[i].reset(new Prepared);
+    Prepared& out = *prepared_[i];
+    const WorkOp& work = graph_->ops[i];
+    if (kHasBands && EndAt(i) > i + 1) {
+      Result<Step> step = MakeBandStep(
+          *graph_, i, chains_[i], [&](const Op& op, const PlanPrepareContext& context) {
+            KeepInputs(op, context, [&](int v) { out.kept.push_back(v); });
+          });
+      out.status = step.status();
+      if (step.ok()) out.chain = std::move(step).value();
+      return;
+    }
+    out.context.reset(new PlanPrepareContext(MakeContext(*graph_, work.op, PackMode::kPack)));
+    if (!work.pinned_to_float32) out.context->SetHalfProducts(graph_->half_products);
+    out.status = out.context->Prepare(*work.op.def);
+  }
+
+  static Step StepOf(const WorkOp& work, const PlanPrepareContext& context) {
+    Step step = topwork::StepOf(work);
+    step.state = context.state();
+    step.packed = context.packed();
+    step.scratch_bytes = context.scratch_bytes();
+    step.variant = context.variant();
+    step.products = context.products();
+    step.n_tasks = context.n_tasks();
+    step.wants_range = context.wants_range();
+    step.reason = work.reason;
+    step.inside = work.op.inside;
+    step.callees = context.callees();
+    step.where = context.Where();
+    return step;
+  }
+
+  void AddStep(Step step, SharingOffer offer) {
+    plan_.scratch_bytes = std::max(plan_.scratch_bytes, AlignUp(step.scratch_bytes));
+    plan_.steps.push_back(std::move(step));
+    offers_.push_back(std::move(offer));
+  }
+
+  void Keep(int v) {
+    graph_->FillHalf(v);
+    needed_constants_.insert(v);
+  }
+
+  // What was prepared for another shape is prepared again.
+  void SetShape(size_t i, int v, const Shape& shape) {
+    Shape& known = graph_->views[static_cast<size_t>(v)].shape;
+    if (known == shape) return;
+    known = shape;
+    for (size_t later = i + 1; later < prepared_.size(); ++later) prepared_[later] = nullptr;
+  }
+
   // Of the constants of what begins at i, about.
   size_t WeightBytes(size_t i) const {
     size_t bytes = 0;
@@ -187,14 +213,17 @@ class StepsMaker {
   }
 
   WorkGraph* const graph_;
+  std::vector<SharingOffer>& offers_;
+  std::set<int>& needed_constants_;
+  Plan& plan_;
   std::vector<BandChain> chains_;
-  std::vector<std::unique_ptr<Result<Prepared>>> prepared_;  // by the first op
+  std::vector<std::unique_ptr<Prepared>> prepared_;  // by the first op
 };
 
 // Whether ops may be prepared on several threads: an application's functions are called by its own thread
 // alone, other graphs are planned one after the other, and what is widened belongs to one op.
 bool MayPrepareOnThreads(const WorkGraph& graph) {
-  if (kShortLoops || graph.pool == nullptr || graph.pack_allocator == nullptr) return false;
+  if (graph.pool == nullptr || graph.pack_allocator == nullptr) return false;
   std::set<int> halves;
   for (size_t i = 0; i < graph.first_deferred; ++i) {
     const WorkOp& work = graph.ops[i];
@@ -211,14 +240,14 @@ bool MayPrepareOnThreads(const WorkGraph& graph) {
 Status MakeSteps(const PlanOptions& options, WorkGraph* graph, std::vector<SharingOffer>* offers,
                  std::set<int>* needed_constants, Plan* plan) {
   plan->steps.reserve(graph->ops.size());
-  StepsMaker maker(options, graph);
-  if (MayPrepareOnThreads(*graph)) maker.PrepareOnThreads();
+  StepsMaker maker(options, graph, offers, needed_constants, plan);
+  if (kPreparesOnThreads && MayPrepareOnThreads(*graph)) maker.PrepareOnThreads();
   for (size_t i = 0; i < graph->first_deferred;) {
     if (kHasOpenCl && graph->ops[i].device != nullptr) {
       i = AddGpuStep(graph, i, offers, plan);
       continue;
     }
-    TW_RETURN_IF_ERROR(maker.Add(i, offers, needed_constants, plan));
+    TW_RETURN_IF_ERROR(maker.Add(i));
     i = maker.EndAt(i);
   }
   return Status::Ok();

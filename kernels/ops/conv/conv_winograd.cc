@@ -287,7 +287,9 @@ WinogradTile ChooseWinograd(const PrepareContext& context, const ConvShape& shap
   if (shape.groups() != 1 || std::min(shape.in_c, shape.out_c) < kLeastChannels) return {};
   const GemmKernels* const half = context.half_products();
   const bool is_half = half != nullptr, is_line = h.filter != w.filter;
-  if (context.input(1)->data == nullptr || (is_half && half->run_words == nullptr)) return {};
+  if (context.input(1)->data == nullptr ||
+      (is_half && (!kTransformsHalves || half->run_words == nullptr)))
+    return {};
   const double most_bytes = is_half || context.HalfConstant(1) != nullptr
                                 ? kMostWinogradBytesOfHalves
                                 : kMostWinogradBytes;
@@ -309,7 +311,7 @@ Status PlanWinograd(PrepareContext* context, const ConvShape& shape, WinogradTil
   const WinogradKernels& kernels = *context->cpu().winograd;
   const int64_t positions = Positions(tile);
   out->tile = tile;
-  const GemmKernels* const half = context->half_products();
+  const GemmKernels* const half = kTransformsHalves ? context->half_products() : nullptr;
   out->gemm = half != nullptr ? half : &FloatsOf(context->cpu(), shape.in_c);
   if (half != nullptr) context->SetProducts(half->half);
   out->shape = ShapeOf(shape, tile, kernels);

@@ -23,6 +23,12 @@ namespace topwork {
 constexpr double kMostWinogradBytes = 16 << 20;
 constexpr double kMostWinogradBytesOfHalves = 8 << 20;
 
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kTransformsHalves = false;
+#else
+constexpr bool kTransformsHalves = true;
+#endif
+
 // Outputs of a tile: 2x2, 4x4, 1x4 or 4x1; 0: there is none.
 struct WinogradTile {
   int h = 0, w = 0;
@@ -42,7 +48,7 @@ struct WinogradConv {
   int64_t floats_stride = 0;  // the same where V is in words: of the floats that become words
   size_t v_offset = 0, m_offset = 0, floats_offset = 0;  // scratch
   // V is in words of two 16-bit numbers each.
-  bool in_words() const { return gemm->half != nullptr; }
+  bool in_words() const { return kTransformsHalves && gemm->half != nullptr; }
   // V lies in scratch for every block of tiles, made before the products; else for every thread.
   bool shares_v() const { return cut.panel_blocks > 1; }
 };
