@@ -228,6 +228,7 @@ typedef struct tw_rejection_summary {
   int64_t n_calibrated;
   // Examples in the exported model.
   int64_t n_stored;
+  // Negatives that were added; equal ones count once.
   int64_t n_negatives;
   // Shares refused. Fewer examples than 1 / reject_rate - 1 refuse nothing.
   double known_refused;
