@@ -103,21 +103,36 @@ std::string ErrorText(int error) {
 #endif
 }
 
+namespace {
+
+// Takes the pages from `from` on to `end` with one call, where the system (Linux 5.14) can: taking one at
+// the first touch of each costs more than filling it.
+void TakePages(void* from, void* end) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(from) + page - 1) / page * page;
+  const uintptr_t last = reinterpret_cast<uintptr_t>(end) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, kPopulateWrite);
+}
+
+}  // namespace
+
 void* AlignedAlloc(size_t alignment, size_t size) {
   void* pointer = nullptr;
 #if defined(MADV_HUGEPAGE)
-  // Touching memory for the first time is mostly the cost of taking page after page: large blocks lie
-  // in large pages. A last one is taken, too, that is filled to three quarters.
-  constexpr size_t kLargePage = size_t{2} << 20;
+  // Large blocks lie in large pages. A last one is taken, too, that is filled to five eighths.
+  constexpr size_t kLargePage = size_t{2} << 20, kLeastTaken = size_t{256} << 10;
   const size_t large = size / kLargePage * kLargePage;
-  const size_t rounded = size - large < kLargePage / 4 * 3 ? large : large + kLargePage;
-  if (rounded > 0 && alignment <= kLargePage) {
-    if (posix_memalign(&pointer, kLargePage, size) != 0) return nullptr;
-    madvise(pointer, rounded, MADV_HUGEPAGE);  // what lies behind the block is not touched by it
-    return pointer;
-  }
-#endif
+  const size_t rounded = size - large < kLargePage / 8 * 5 ? large : large + kLargePage;
+  const bool in_large = rounded > 0 && alignment <= kLargePage;
+  if (posix_memalign(&pointer, in_large ? kLargePage : alignment, size) != 0) return nullptr;
+  uint8_t* const block = static_cast<uint8_t*>(pointer);
+  if (in_large) madvise(block, rounded, MADV_HUGEPAGE);  // what lies behind it is not touched by it
+  if (size >= kLeastTaken && rounded < size) TakePages(block + rounded, block + size);
+  return pointer;
+#else
   return posix_memalign(&pointer, alignment, size) == 0 ? pointer : nullptr;
+#endif
 }
 
 void AlignedFree(void* pointer) { free(pointer); }

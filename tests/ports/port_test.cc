@@ -333,13 +333,13 @@ TEST_CASE("memory is aligned as asked", "[port]") {
     std::memset(pointer, 1, 100);
     port::AlignedFree(pointer);
   }
-  // Around whole large pages, at which blocks of three quarters of one and more begin.
+  // Around whole large pages, at which blocks of five eighths of one and more begin.
   constexpr size_t kLarge = size_t{2} << 20;
-  for (size_t size : {kLarge / 4 * 3 - 1, kLarge / 4 * 3, kLarge - 100, kLarge, kLarge + 1,
+  for (size_t size : {kLarge / 8 * 5 - 1, kLarge / 8 * 5, kLarge - 100, kLarge, kLarge + 1,
                       2 * kLarge - 1, 5 * kLarge / 2}) {
     void* pointer = port::AlignedAlloc(64, size);
     REQUIRE(pointer != nullptr);
-    CHECK(reinterpret_cast<uintptr_t>(pointer) % (size < kLarge / 4 * 3 ? 64 : kLarge) == 0);
+    CHECK(reinterpret_cast<uintptr_t>(pointer) % (size < kLarge / 8 * 5 ? 64 : kLarge) == 0);
     std::memset(pointer, 1, size);
     port::AlignedFree(pointer);
   }

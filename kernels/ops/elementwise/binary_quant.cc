@@ -253,6 +253,10 @@ class SumSearch {
     c_ = a_ * p->a_offset + b_ * p->b_offset;
     for (size_t i = 0; i < kValues; ++i) values_[i] = static_cast<uint8_t>(i);
     Run(exact_.data());
+  }
+
+  // Finds the pairs of bytes near a tie, which alone are doubtful: from now on they are tried first.
+  void FindHard(QuantType type) {
     for (size_t i = 0; i < exact_.size(); ++i) {
       const double sum = a_ * Value(type, i / kValues) + b_ * Value(type, i % kValues) + c_;
       if (std::abs(sum - std::floor(sum) - 0.5) > kNear || hard_.size() == kMostHard) continue;
@@ -294,7 +298,6 @@ class SumSearch {
     pairs.y = y;
     run_(pairs, *p_);
   }
-  // The pairs near a tie, which alone are doubtful.
   bool SolvesHard() {
     QuantBinaryTile pairs;
     pairs.a = hard_a_.data();
@@ -318,11 +321,11 @@ class SumSearch {
 void FindSingleSum(const CpuKernels& cpu, QuantBinaryFn fn, QuantType type, QuantBinaryParams* p) {
   if (cpu.integer->find_single == nullptr) return;  // nor such sums
   constexpr int kFactors = 5, kAddends = 9;
-  const auto around = [](int i) {
-    return (i + 1) / 2 * (i % 2 == 0 ? 1 : -1);
-  };  // 0, -1, 1, -2, ...
+  // 0, -1, 1, -2, ...
+  const auto around = [](int i) { return (i + 1) / 2 * (i % 2 == 0 ? 1 : -1); };
   SumSearch search(cpu, fn, type, p);
   for (int i = 0; i < kFactors * kFactors; ++i) {
+    if (i == 1) search.FindHard(type);  // takes longer than all tries of the real factors
     for (int c = 0; c < kAddends; ++c) {
       if (search.Try(around(i / kFactors), around(i % kFactors), around(c))) return;
     }
