@@ -23,7 +23,7 @@ constexpr int64_t kEnoughTasks = 16;
 constexpr int64_t kStridePad = 16;
 
 // Costs in multiply-adds of a product: to transform a value of V or of M, and to read a weight.
-// Fitted to tests/peers/conv_bench.cc.
+// Fitted to tests/peers/bench/conv_bench.cc.
 constexpr double kTransformCost = 13, kWeightCost = 12;
 constexpr double kHalfTransformCost =
     18;  // where products are of 16-bit numbers, which are twice as fast
