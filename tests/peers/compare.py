@@ -38,6 +38,13 @@ def correlation(a, b):
         return 0.0
 
 
+def start(engine, build):
+    """A process of the engine, which imports its packages."""
+    if engine == "topwork":
+        return compare_sides.Side(engine, sys.executable, build / "libtopwork.so")
+    return compare_sides.Side(engine, compare_setup.python("peers-venv"))
+
+
 def opened(side, path, threads, batch):
     """Opens the model and takes its answer at once: later runs may have overwritten its input."""
     first = side.ask("open", model=str(path), threads=threads, batch=batch)
@@ -52,12 +59,6 @@ class Comparison:
         self.build = pathlib.Path(options.build).resolve()
         self.versions = {}
         self.wrong = []  # what LiteRT, which reads the same file, answers otherwise
-
-    def start(self, engine):
-        """A process of the engine, which imports its packages."""
-        if engine == "topwork":
-            return compare_sides.Side("topwork", sys.executable, self.build / "libtopwork.so")
-        return compare_sides.Side(engine, compare_setup.python("peers-venv"))
 
     def files(self, model):
         """The file that each engine opens; says why an engine has none."""
@@ -76,7 +77,7 @@ class Comparison:
         for engine, path in files.items():
             side = None
             try:
-                side = self.start(engine).wait()
+                side = start(engine, self.build).wait()
                 self.versions[engine] = side.version
                 values = opened(side, path, threads, batch)["values"]
                 ours = values if ours is None else ours
@@ -108,7 +109,7 @@ class Comparison:
 
         order = list(starts)
         order = order[number % len(order):] + order[:number % len(order)]
-        sides = [self.start(engine) for engine in order]
+        sides = [start(engine, self.build) for engine in order]
         for side in [side for side in sides if attempt(side, side.wait)]:
             first = attempt(side, lambda side=side: opened(side, files[side.engine], threads, 1))
             if first:

@@ -34,19 +34,12 @@ class Refusal(Exception):
     """An engine cannot be measured; the text says which and why."""
 
 
-def start(engine, build):
-    """A process of the engine, without a model yet."""
-    if engine == "topwork":
-        return compare_sides.Side(engine, sys.executable, build / "libtopwork.so")
-    return compare_sides.Side(engine, compare_setup.python("peers-venv"))
-
-
 def open_all(sides, build, model, threads):
     """Adds a process of each engine with the model open to `sides`; the answers must resemble each other."""
     answers = []
     for engine in ENGINES:
         try:
-            sides.append(start(engine, build))
+            sides.append(compare.start(engine, build))
             sides[-1].wait()
             answers.append(compare.opened(sides[-1], model.path, threads, 1)["values"])
         except compare_sides.SideError as error:

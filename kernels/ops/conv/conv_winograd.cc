@@ -25,8 +25,8 @@ constexpr int64_t kStridePad = 16;
 // Costs in multiply-adds of a product: to transform a value of V or of M, and to read a weight.
 // Fitted to tests/peers/bench/conv_bench.cc.
 constexpr double kTransformCost = 13, kWeightCost = 12;
-constexpr double kHalfTransformCost =
-    18;  // where products are of 16-bit numbers, which are twice as fast
+// Of products of 16-bit numbers, which are twice as fast.
+constexpr double kHalfTransformCost = 18;
 constexpr double kLineTransformCost = 7, kLineWeightCost = 4;  // one pass in place of two
 // How much less the estimate must be.
 constexpr double kGain = 0.9;
@@ -167,39 +167,25 @@ struct Runner {
   }
   float* V(int64_t index) const { return Scratch(conv.v_offset, index, conv.v_stride); }
 
-  // Tiles [first, first + n) of a block, whose V is `v`.
-  void MakeInputs(int64_t block, int64_t first, int64_t n, float* v) const {
+  // Tiles [first, first + n) of a block, whose V is `v`: words by way of a few tiles in floats.
+  void MakeV(int64_t block, int64_t first, int64_t n, float* v, int thread) const {
+    const bool in_words = conv.in_words();
+    float* const floats =
+        in_words ? Scratch(conv.floats_offset, thread, conv.floats_stride) : nullptr;
     WinogradInput tiles;
     tiles.input = input;
-    tiles.first = block * conv.cut.rows + first;
-    tiles.n = n;
-    tiles.v = v + first * conv.v_row;
-    tiles.v_stride = conv.v_stride;
-    transforms.input(conv.shape, tiles);
-  }
-
-  // The same in words, by way of a few tiles in floats.
-  void MakeWords(int64_t block, int64_t first, int64_t n, float* v, int thread) const {
-    const int64_t wide = conv.shape.in_wide;
-    float* const floats = Scratch(conv.floats_offset, thread, conv.floats_stride);
-    WinogradInput tiles;
-    tiles.input = input;
-    tiles.v = floats;
-    tiles.v_stride = conv.floats_stride;
+    tiles.v_stride = in_words ? conv.floats_stride : conv.v_stride;
     for (const int64_t end = first + n; first < end; first += tiles.n) {
+      float* const to = v + first * conv.v_row;
       tiles.first = block * conv.cut.rows + first;
-      tiles.n = std::min(kInputTiles, end - first);
+      tiles.n = in_words ? std::min(kInputTiles, end - first) : n;
+      tiles.v = in_words ? floats : to;
       transforms.input(conv.shape, tiles);
-      for (int64_t position = 0; position < Positions(conv.tile); ++position) {
-        conv.gemm->to_words(floats + position * conv.floats_stride, tiles.n * wide,
-                            v + position * conv.v_stride + first * conv.v_row);
+      for (int64_t i = 0; in_words && i < Positions(conv.tile); ++i) {
+        conv.gemm->to_words(floats + i * conv.floats_stride, tiles.n * conv.shape.in_wide,
+                            to + i * conv.v_stride);
       }
     }
-  }
-
-  void MakeV(int64_t block, int64_t first, int64_t n, float* v, int thread) const {
-    if (conv.in_words()) return MakeWords(block, first, n, v, thread);
-    MakeInputs(block, first, n, v);
   }
 
   void MakeSharedInputs() const {
