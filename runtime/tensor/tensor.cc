@@ -7,10 +7,10 @@ namespace topwork {
 namespace {
 
 struct DTypeInfo {
-  const char* name;
-  int bits;
+  char name[11];  // in the row: a pointer would take three times the memory
+  uint8_t bits;
 };
-constexpr int kStringBits = static_cast<int>(sizeof(StringRef)) * 8;
+constexpr uint8_t kStringBits = sizeof(StringRef) * 8;
 constexpr DTypeInfo kDTypes[kNumDTypes] = {
     {"float32", 32},  {"float16", 16},  {"int32", 32},
     {"uint8", 8},     {"int64", 64},    {"string", kStringBits},
