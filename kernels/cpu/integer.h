@@ -230,6 +230,9 @@ struct SingleSearch {
 struct IntegerKernels {
   const IntegerGemm* bytes;  // or null
   const IntegerGemm* int16;
+  // "int16" whose packed W is bytes: for weights without zero point, kBytes, kFloat without scales of
+  // runs, and kSums. Null where there is `bytes`, and in builds for the least size.
+  const IntegerGemm* narrow;
   uint8_t flip_int8, flip_uint8;  // for A of "bytes"
   void (*depthwise_rows)(const DepthwiseShape& shape, const IntegerDepthwiseRows& rows);
   // The same by products of bytes, with `words` for `filter`; null where `bytes` is. For filters of

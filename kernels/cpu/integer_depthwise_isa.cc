@@ -12,7 +12,13 @@ namespace {
 constexpr int kMaxTaps = 32;  // that a strip keeps widened
 constexpr bool kHasUnsigned = HasType(OpCode::kDepthwiseConv2d, DType::kUInt8);
 
-// A strip's values or weights, and acc += a * w for |a|, |w| < 2^15.
+// A strip's values or weights, and acc += a * w for |a|, |w| < 2^15. SSE2 and AVX2 multiply pairs of
+// halves and add both products: kPairsRows, those of two rows of a window.
+#if defined(TW_HAVE_PAIRS_OF_ROWS)
+constexpr bool kPairsRows = true;
+#else
+constexpr bool kPairsRows = false;
+#endif
 #if defined(__aarch64__)
 typedef int16x8_t Factors;
 template <bool kUnsigned>
@@ -46,9 +52,18 @@ template <bool kUnsigned>
 TW_INLINE Factors Values(const uint8_t* p) {
   return kUnsigned ? WidenUInt8(p) : WidenInt8(p);
 }
-#if defined(__SSE2__)  // multiplies pairs of halves: the upper ones are to be zero
+#if defined(__SSE2__)  // of a weight alone the upper half is zero
 TW_INLINE Factors Weights(const int16_t* w) { return WidenInt16(w) & 0xFFFF; }
 TW_INLINE IVec Product(IVec acc, Factors a, Factors w) { return DotInt16(acc, a, w); }
+#if defined(TW_HAVE_PAIRS_OF_ROWS)
+TW_INLINE Factors Weights(const int16_t* w, const int16_t* below) {
+  return Weights(w) | (WidenInt16(below) << 16);
+}
+template <bool kUnsigned>
+TW_INLINE Factors Values(const uint8_t* p, const uint8_t* below) {
+  return ZipToHalves<kUnsigned>(p, below);
+}
+#endif
 #else
 TW_INLINE Factors Weights(const int16_t* w) { return WidenInt16(w); }
 TW_INLINE IVec Product(IVec acc, Factors a, Factors w) { return acc + a * w; }
@@ -65,10 +80,11 @@ struct Steps {
 };
 
 // Adds kTaps taps of a row of the filter, whose input begins at `in` for the first of kTile pixels.
-// Every input column is widened once for all pixels that see it.
-template <bool kUnsigned, int kTaps, int kStride>
+// Every input column is widened once for all pixels that see it. kPair: of two rows, the second of
+// which is row_step away.
+template <bool kUnsigned, int kTaps, int kStride, bool kPair = false>
 TW_INLINE void AddTaps(IVec (&acc)[kTile][kStripVectors], const uint8_t* in, const Factors* w,
-                       int64_t tap_step) {
+                       int64_t tap_step, [[maybe_unused]] int64_t row_step = 0) {
   constexpr int kColumns = (kTile - 1) * kStride + kTaps;
 #if defined(__aarch64__)  // has registers for all columns: no product waits for the last or a load
   Factors a[kColumns];
@@ -84,7 +100,15 @@ TW_INLINE void AddTaps(IVec (&acc)[kTile][kStripVectors], const uint8_t* in, con
 #else
 #pragma GCC unroll 16
   for (int column = 0; column < kColumns; ++column, in += tap_step) {
-    const Factors a = Values<kUnsigned>(in);
+    Factors a;
+#if defined(TW_HAVE_PAIRS_OF_ROWS)
+    if constexpr (kPair) {
+      a = Values<kUnsigned>(in, in + row_step);
+    } else
+#endif
+    {
+      a = Values<kUnsigned>(in);
+    }
 #pragma GCC unroll 4
     for (int t = 0; t < kTile; ++t) {
       const int tap = column - t * kStride;
@@ -119,6 +143,16 @@ TW_INLINE void AddTap(IVec (&acc)[kN][kStripVectors], const uint8_t* in, Factors
 template <bool kUnsigned, int kTaps, int kStride, int kHeight>
 TW_INLINE void AddWindows(const DepthwiseShape& s, const Steps& steps, const uint8_t* corner,
                           const Factors* w, IVec (&acc)[kTile][kStripVectors]) {
+  if constexpr (kHeight > 0 && kPairsRows) {
+#pragma GCC unroll 3
+    for (int y = 0; y < kHeight / 2; ++y, corner += 2 * steps.row, w += kTaps) {
+      AddTaps<kUnsigned, kTaps, kStride, true>(acc, corner, w, steps.tap, steps.row);
+    }
+    if constexpr (kHeight % 2 != 0) {
+      AddTaps<kUnsigned, kTaps, kStride>(acc, corner, w, steps.tap);
+    }
+    return;
+  }
   if constexpr (kHeight > 0) {
 #pragma GCC unroll 3
     for (int y = 0; y < kHeight; ++y) {
@@ -150,6 +184,20 @@ TW_INLINE void AddAnyWindows(const DepthwiseShape& s, const Steps& steps, const 
   }
 }
 
+// The weights of kHeight rows, in pairs of rows.
+template <int kTaps, int kHeight>
+TW_INLINE void LoadPairs([[maybe_unused]] const int16_t* filter, [[maybe_unused]] int64_t channels,
+                         [[maybe_unused]] Factors* w) {
+#if defined(TW_HAVE_PAIRS_OF_ROWS)
+  for (int y = 0; y < kHeight; y += 2) {
+    for (int tap = 0; tap < kTaps; ++tap) {
+      const int16_t* weight = filter + (y * kTaps + tap) * channels;
+      *w++ = y + 1 < kHeight ? Weights(weight, weight + kTaps * channels) : Weights(weight);
+    }
+  }
+#endif
+}
+
 // The channels from c on of all pixels; multiplier 1. With kTaps as in AddWindows, or 0: any shape.
 template <bool kUnsigned, int kTaps, int kStride, int kHeight>
 void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
@@ -157,9 +205,12 @@ void Strip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c) {
   const Steps steps = {s.dilation_h * s.in_w * channels, s.dilation_w * channels,
                        s.stride_w * channels};
   const int16_t* filter = r.filter + c;
-  constexpr int kWeights = kHeight > 0 ? kHeight * kTaps : kMaxTaps;
+  constexpr int kRows = kPairsRows ? (kHeight + 1) / 2 : kHeight;
+  constexpr int kWeights = kHeight > 0 ? kRows * kTaps : kMaxTaps;
   [[maybe_unused]] Factors w[kTaps > 0 ? kWeights : 1];
-  if constexpr (kTaps > 0) {
+  if constexpr (kHeight > 0 && kPairsRows) {
+    LoadPairs<kTaps, kHeight>(filter, channels, w);
+  } else if constexpr (kTaps > 0) {
     const int taps = kHeight > 0 ? kWeights : static_cast<int>(s.filter_h * s.filter_w);
 #pragma GCC unroll 9
     for (int i = 0; i < taps; ++i) w[i] = Weights(filter + i * channels);
@@ -317,7 +368,10 @@ StripFunction StripOf(const DepthwiseShape& s) {
                    s.filter_h * s.filter_w > kMaxTaps;
   if (kShortLoops || any) return Strip<kUnsigned, 0, 0, 0>;
   if constexpr (kUnsigned || !kHasDotBytes) {
-    if (s.filter_w == 5) {
+    if (kPairsRows && s.filter_w == 5 && s.filter_h == 5) {
+      return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 5> : Strip<kUnsigned, 5, 2, 5>;
+    }
+    if (!kPairsRows && s.filter_w == 5) {
       return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 0> : Strip<kUnsigned, 5, 2, 0>;
     }
     if (s.filter_w == 3 && s.filter_h == 3) {

@@ -353,7 +353,7 @@ void Run(const IntegerTask& t) {
     const Panel panel = PanelAt(t.n, p);
     const int64_t n0 = panel.vector * kLanes;
     const int32_t* w =
-        static_cast<const int32_t*>(t.packed) + n0 * t.runs * run_words * WordInts<Kind>();
+        static_cast<const int32_t*>(t.packed) + PackedInts<Kind>(n0, t.runs * run_words);
     // Several tiles leave their sums before they are ended together.
     int64_t row = 0, first = 0;
     for (int64_t i = 0; i < n_tiles; ++i) {
@@ -364,10 +364,10 @@ void Run(const IntegerTask& t) {
                       : Tiles<Kind>::kTable[panel.n_vectors - 1][rows - 1];
       const uint8_t* a[kRows];
       for (int m = 0; m < rows; ++m) a[m] = RowOf(t, row + m);
-      if (Kind::kSize == 2 && t.epilogue == IntegerEpilogue::kWide) {
+      if (Kind::kPackedSize == 2 && t.epilogue == IntegerEpilogue::kWide) {
         RunWide(t, tile, a, s, w, row, rows, n0, panel.n_vectors);
-      } else if (t.run_scale != nullptr) {
-        const int64_t ints = run_words * panel.n_vectors * kLanes * WordInts<Kind>();
+      } else if (kWeightBytes<Kind> >= 4 && t.run_scale != nullptr) {
+        const int64_t ints = PackedInts<Kind>(panel.n_vectors * kLanes, run_words);
         RunBlocks<Kind>(t, tile, a, s, w, ints, row, rows, n0, panel.n_vectors);
       } else {
         tile(a, s, w, products + (row - first) * panel.n_vectors * kLanes);
@@ -408,6 +408,23 @@ const IntegerGemm kIntegerInt16 = {"gemm i16 " TW_STRING(TW_ISA),
                                    Run<Int16s>,
                                    nullptr,
                                    nullptr};
+#endif
+#if defined(TW_HAVE_NARROW_WEIGHTS)
+extern const IntegerGemm kIntegerNarrow;
+const IntegerGemm kIntegerNarrow = {"gemm i16 by i8 " TW_STRING(TW_ISA),
+                                    false,
+                                    false,
+                                    NarrowInt16s::kGroup,
+                                    kRows,
+                                    kTileColumns,
+                                    NPanels,
+                                    FirstColumn,
+                                    PackedBytes<NarrowInt16s>,
+                                    Pack<NarrowInt16s>,
+                                    Sums<NarrowInt16s>,
+                                    Run<NarrowInt16s>,
+                                    nullptr,
+                                    nullptr};
 #endif
 #if defined(TW_HAVE_DOT_BYTES)
 extern const IntegerGemm kIntegerBytes;

@@ -1,5 +1,6 @@
 // What happens to rows of values around integer products: widening, and quantization of floats.
 #include "kernels/cpu/integer.h"
+#include "kernels/cpu/narrow_weights.h"
 #include "kernels/cpu/simd_single.h"
 
 namespace topwork {
@@ -134,6 +135,9 @@ void Quantize(const float* in, int64_t n, float inverse_scale, int32_t zero_poin
 }  // namespace
 
 extern const IntegerGemm kIntegerInt16;
+#if defined(TW_HAVE_NARROW_WEIGHTS)
+extern const IntegerGemm kIntegerNarrow;
+#endif
 #if defined(TW_HAVE_DOT_BYTES)
 extern const IntegerGemm kIntegerBytes;
 #endif
@@ -155,6 +159,11 @@ const IntegerKernels kIntegerKernels = {
     nullptr,
 #endif
     &kIntegerInt16,
+#if defined(TW_HAVE_NARROW_WEIGHTS)
+    &kIntegerNarrow,
+#else
+    nullptr,
+#endif
     kFlipInt8,
     kFlipUInt8,
     RunIntegerDepthwise,

@@ -44,22 +44,22 @@ int64_t RunWords(int64_t run_k) {
   return (run_k + Kind::kGroup - 1) / Kind::kGroup;
 }
 
-// A word in units of 4 bytes.
+// What `words` words of whole vectors of columns take, in units of 4 bytes.
 template <class Kind>
-constexpr int WordInts() {
-  return static_cast<int>(sizeof(typename Kind::Word)) / 4;
+constexpr int64_t PackedInts(int64_t columns, int64_t words) {
+  return columns * words * kWeightBytes<Kind> / 4;
 }
 
 template <class Kind>
 const int32_t* Sums(const void* packed, int64_t n, int64_t runs, int64_t run_k) {
-  const int64_t words = Vectors(n) * kLanes * runs * RunWords<Kind>(run_k);
-  return static_cast<const int32_t*>(packed) + words * WordInts<Kind>();
+  const int64_t words = runs * RunWords<Kind>(run_k);
+  return static_cast<const int32_t*>(packed) + PackedInts<Kind>(Vectors(n) * kLanes, words);
 }
 
 template <class Kind>
 size_t PackedBytes(int64_t n, int64_t runs, int64_t run_k) {
-  const int64_t ints = runs * RunWords<Kind>(run_k) * WordInts<Kind>() + 1;
-  return static_cast<size_t>(Vectors(n) * kLanes * ints) * 4;
+  const int64_t columns = Vectors(n) * kLanes;
+  return static_cast<size_t>(PackedInts<Kind>(columns, runs * RunWords<Kind>(run_k)) + columns) * 4;
 }
 
 int32_t WeightAt(const IntegerWeights& w, int64_t index) {
@@ -76,7 +76,7 @@ TW_INLINE int32_t PackWord(const uint8_t* in, uint8_t flip, int32_t zero_point, 
     const int32_t value = static_cast<int8_t>(in[i] ^ flip) - zero_point;
     sum += value;
     const int16_t half = static_cast<int16_t>(value);  // low byte first
-    __builtin_memcpy(out + i * Kind::kSize, &half, Kind::kSize);
+    __builtin_memcpy(out + i * Kind::kPackedSize, &half, Kind::kPackedSize);
   }
   return sum;
 }
@@ -84,10 +84,10 @@ TW_INLINE int32_t PackWord(const uint8_t* in, uint8_t flip, int32_t zero_point, 
 // Row n of W (zeros beyond the last) as column j of a panel that begins at `out`; returns its sum.
 template <class Kind>
 int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, uint8_t* out) {
-  constexpr int64_t kWordBytes = sizeof(typename Kind::Word);
+  constexpr int64_t kWordBytes = kWeightBytes<Kind>;
   const int64_t run_words = RunWords<Kind>(w.run_k), width = n_vectors * kLanes;
   const int64_t paired = kPairsWords<Kind>(n_vectors) ? w.run_k / Kind::kGroup / 2 * 2 : 0;
-  const int32_t zero_point = Kind::kSize == 2 ? w.zero_point : 0;
+  const int32_t zero_point = Kind::kPackedSize == 2 ? w.zero_point : 0;
   const int64_t step = w.transposed ? w.n : 1;
   int64_t index = w.first + (w.transposed ? n : n * w.runs * w.run_k);
   const int64_t whole = w.bits == 8 && step == 1 && n < w.n ? w.run_k / Kind::kGroup : 0;
@@ -105,8 +105,9 @@ int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, ui
       const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k * step) - zero_point : 0;
       sum += value;
       const int16_t half = static_cast<int16_t>(value);
-      __builtin_memcpy(out + place(k / Kind::kGroup) * kWordBytes + k % Kind::kGroup * Kind::kSize,
-                       &half, Kind::kSize);
+      __builtin_memcpy(
+          out + place(k / Kind::kGroup) * kWordBytes + k % Kind::kGroup * Kind::kPackedSize, &half,
+          Kind::kPackedSize);
     }
     index += w.run_k * step;
     out += run_words * width * kWordBytes;
@@ -114,13 +115,15 @@ int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, ui
   return sum;
 }
 
-#if defined(TW_HAVE_DOT_BYTES) && !defined(TW_HAVE_BYTE_PAIRS)
-// The same for kLanes plain rows of bytes from n0 on, as whole words of 4 bytes; the sums to `sums`.
+#if defined(TW_PACKS_BYTE_ROWS)
+// The same for kLanes plain rows of bytes from n0 on, 4 bytes of each at a time, to column n0 of a
+// panel; the sums to `sums`.
+template <class Kind>
 void PackByteRows(const IntegerWeights& w, int64_t n0, int64_t width, int32_t* out, int32_t* sums) {
-  const int64_t words = RunWords<Bytes>(w.run_k), row = w.runs * w.run_k;
+  const int64_t words = RunWords<Kind>(w.run_k), row = w.runs * w.run_k, fours = (w.run_k + 3) / 4;
   const IVec flips = Broadcast(static_cast<int32_t>(w.flip * 0x01010101u));
   IVec sum = {};
-  for (int64_t r = 0; r < w.runs; ++r, out += words * width) {
+  for (int64_t r = 0; r < w.runs; ++r, out += PackedInts<Kind>(width, words)) {
     const uint8_t* in = w.data + w.first + n0 * row + r * w.run_k;
     const auto load = [&](int column, int64_t k) {
       return reinterpret_cast<Vec>(LoadInts(in + column * row + 4 * k) ^ flips);
@@ -135,9 +138,15 @@ void PackByteRows(const IntegerWeights& w, int64_t n0, int64_t width, int32_t* o
       return reinterpret_cast<Vec>(LoadInts(last) ^ LoadInts(last_flips));
     };
     const int64_t whole = n0 + kLanes <= w.n ? w.run_k / 4 : 0;
-    TransposeWords(words, whole, load, load_some, [&](int64_t k, Vec v) {
-      sum = DotBytes(sum, Broadcast(0x01010101), reinterpret_cast<IVec>(v));
-      StoreInts(out + k * width, reinterpret_cast<IVec>(v));
+    TransposeWords(fours, whole, load, load_some, [&](int64_t k, Vec v) {
+      const IVec bytes = reinterpret_cast<IVec>(v);
+      sum = AddBytes(sum, bytes);
+      int32_t* to = out + k * width;
+#if defined(TW_HAVE_NARROW_WEIGHTS)
+      StorePairs(bytes, to, 2 * k + 1 < words ? to + width / 2 : nullptr);
+#else
+      StoreInts(to, bytes);
+#endif
     });
   }
   StoreInts(sums, sum);
@@ -171,18 +180,21 @@ void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void*
   if (w.nibbles) return PackNibbles(w, panel_begin, panel_end, packed);
   const int64_t words = w.runs * RunWords<Kind>(w.run_k);
   uint8_t* base = static_cast<uint8_t*>(packed);
-  int32_t* sums = static_cast<int32_t*>(packed) + Vectors(w.n) * kLanes * words * WordInts<Kind>();
+  int32_t* sums = static_cast<int32_t*>(packed) + PackedInts<Kind>(Vectors(w.n) * kLanes, words);
   for (int64_t p = panel_begin; p < panel_end; ++p) {
     const Panel panel = PanelAt(w.n, p);
     const int64_t n0 = panel.vector * kLanes;
-    uint8_t* out = base + n0 * words * 4 * WordInts<Kind>();
-#if defined(TW_HAVE_DOT_BYTES) && !defined(TW_HAVE_BYTE_PAIRS)
-    if (Kind::kSize == 1 && w.bits == 8 && !w.transposed && !kPairsWords<Kind>(panel.n_vectors)) {
-      const int64_t width = panel.n_vectors * kLanes;
-      for (int64_t j = 0; j < width; j += kLanes) {
-        PackByteRows(w, n0 + j, width, reinterpret_cast<int32_t*>(out) + j, sums + n0 + j);
+    uint8_t* out = base + n0 * words * kWeightBytes<Kind>;
+#if defined(TW_PACKS_BYTE_ROWS)
+    if constexpr (Kind::kPackedSize == 1) {
+      if (w.bits == 8 && !w.transposed && !kPairsWords<Kind>(panel.n_vectors)) {
+        const int64_t width = panel.n_vectors * kLanes;
+        for (int64_t j = 0; j < width; j += kLanes) {
+          int32_t* column = reinterpret_cast<int32_t*>(out) + PackedInts<Kind>(j, 1);
+          PackByteRows<Kind>(w, n0 + j, width, column, sums + n0 + j);
+        }
+        continue;
       }
-      continue;
     }
 #endif
     for (int64_t j = 0; j < panel.n_vectors * kLanes; ++j) {
@@ -281,11 +293,11 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
       }
 #endif
       // A single row has few chains of additions: every other word goes to others.
-      for (; kM == 1 && i + 2 <= words; i += 2, w += 2 * kW * kLanes) {
+      for (; kM == 1 && i + 2 <= words; i += 2, w += 2 * kW * kVectorInts<Kind>) {
         AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
-        AddWord<Kind, kM>(others, rows, (i + 1) * kWordBytes, w + kW * kLanes, flip);
+        AddWord<Kind, kM>(others, rows, (i + 1) * kWordBytes, w + kW * kVectorInts<Kind>, flip);
       }
-      for (; i < words; ++i, w += kW * kLanes) {
+      for (; i < words; ++i, w += kW * kVectorInts<Kind>) {
         AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
       }
       if (__builtin_expect(last, 1)) break;

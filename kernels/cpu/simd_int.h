@@ -331,6 +331,26 @@ constexpr bool kHasDotBytes = true;
 constexpr bool kHasDotBytes = false;
 #endif
 
+#if defined(__SSE2__) && !defined(__AVX512F__) && !defined(__OPTIMIZE_SIZE__)
+#define TW_HAVE_PAIRS_OF_ROWS 1
+// kLanes pairs of bytes, one of `a` and one of `b`, widened to halves.
+template <bool kUnsigned>
+TW_INLINE IVec ZipToHalves(const void* a, const void* b) {
+#if defined(__AVX2__)
+  const __m128i bytes = _mm_unpacklo_epi8(_mm_loadl_epi64(static_cast<const __m128i*>(a)),
+                                          _mm_loadl_epi64(static_cast<const __m128i*>(b)));
+  return reinterpret_cast<IVec>(kUnsigned ? _mm256_cvtepu8_epi16(bytes)
+                                          : _mm256_cvtepi8_epi16(bytes));
+#else
+  const __m128i bytes = _mm_unpacklo_epi8(LoadFourBytes(a), LoadFourBytes(b));
+  const __m128i zero = _mm_setzero_si128();
+  return reinterpret_cast<IVec>(kUnsigned
+                                    ? _mm_unpacklo_epi8(bytes, zero)
+                                    : _mm_srai_epi16(_mm_unpacklo_epi8(zero, bytes), 8));
+#endif
+}
+#endif
+
 // The sum of all lanes.
 TW_INLINE int32_t SumLanes(IVec v) {
 #if defined(__AVX512F__)

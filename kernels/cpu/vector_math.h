@@ -2,8 +2,8 @@
 //
 // Each function is a range reduction and a minimax polynomial, with an error of at most 3 units in
 // the last place over all floats (measured against double precision). NaN gives NaN, infinities are
-// handled. One formula for all instruction sets, but for AVX-512's Logistic: results differ between them only
-// by the rounding of fused multiply-adds.
+// handled. One formula for all instruction sets, but for the Logistic of AVX2 and AVX-512: results differ
+// between them only by the rounding of fused multiply-adds.
 #ifndef TOPWORK_KERNELS_CPU_VECTOR_MATH_H_
 #define TOPWORK_KERNELS_CPU_VECTOR_MATH_H_
 
@@ -109,31 +109,54 @@ TW_INLINE Vec LogisticOfAll(Vec x) {
   return (x < 0.0f ? e : Splat(1.0f)) / (1.0f + e);
 }
 
-#if defined(__AVX512F__) && !defined(__OPTIMIZE_SIZE__)
-// For |x| ≤ 87, where e^x and its sum with 1 are normal numbers: e^x / (1 + e^x).
-// x = k / 16 ln 2 + r with |r| ≤ ln 2 / 32. 2^(k / 16) comes from a table, whose entries lack the part of k
-// that the shift adds to their bits beside the exponent. The quotient is an estimate of 14 bits, and what
-// remains: a division takes longer. (The error is at most 2.2 units in the last place.)
-TW_INLINE Vec LogisticOfSome(Vec x) {
+#if defined(__AVX2__) && !defined(__OPTIMIZE_SIZE__)
+// 2^n for n = k / kLanes, given the bits of k + a shift that rounded to such numbers. The entries of the
+// table, one for each lane, lack the part of k that its bits add beside the exponent.
+TW_INLINE Vec PowerOfPart(Vec shifted) {
+#if defined(__AVX512F__)
   const VecU table = {0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3, 0x3f7837f0, 0x3f76f532,
                       0x3f75fed7, 0x3f75583f, 0x3f7504f3, 0x3f7508a4, 0x3f75672a, 0x3f76248c,
                       0x3f7744fd, 0x3f78ccdf, 0x3f7ac0c7, 0x3f7d257d};
-  constexpr float kShift = 786432.0f;  // 1.5 * 2^19: adding it rounds to a multiple of 1 / 16
+  const VecU entry = (VecU)_mm512_permutexvar_epi32((__m512i)shifted, (__m512i)table);
+  return (Vec)(entry + ((VecU)shifted << 19));
+#else
+  const VecU table = {0x3f800000, 0x3f7b95c2, 0x3f7837f0, 0x3f75fed7,
+                      0x3f7504f3, 0x3f75672a, 0x3f7744fd, 0x3f7ac0c7};
+  const VecU entry = (VecU)_mm256_permutevar8x32_epi32((__m256i)table, (__m256i)shifted);
+  return (Vec)(entry + ((VecU)shifted << 20));
+#endif
+}
+
+// For |x| ≤ 87, where e^x and its sum with 1 are normal numbers: e^x / (1 + e^x).
+// x = k / kLanes ln 2 + r, |r| ≤ ln 2 / (2 kLanes). AVX-512 divides by an estimate of 14 bits, and adds
+// what remains: a division takes longer. (The error is at most 2.2 units in the last place.)
+TW_INLINE Vec LogisticOfSome(Vec x) {
+  constexpr float kShift = 12582912.0f / kLanes;  // adding it rounds to a multiple of 1 / kLanes
   const Vec shifted = x * 1.44269504f + kShift, whole = shifted - kShift;
   const Vec r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
-  const VecU entry = (VecU)_mm512_permutexvar_epi32((__m512i)shifted, (__m512i)table);
-  const Vec scale = (Vec)(entry + ((VecU)shifted << 19));
+  const Vec scale = PowerOfPart(shifted);
+#if defined(__AVX512F__)
   const Vec e = scale * ((r * 0.166666667f + 0.50001955f) * (r * r) + r) + scale;
   const Vec estimate = (Vec)_mm512_rcp14_ps((__m512)(e + 1.0f)), q = e * estimate;
   const Vec rest = (Vec)_mm512_fnmadd_ps((__m512)q, (__m512)e, (__m512)(e - q));
   return rest * estimate + q;
+#else
+  const Vec e = scale * ((r * 0.166666667f + 0.50006479f) * (r * r) + r) + scale;
+  return e / (e + 1.0f);
+#endif
 }
 
 TW_INLINE Vec Logistic(Vec x) {
-  const __mmask16 others = _mm512_cmp_ps_mask((__m512)Abs(x), (__m512)Splat(87.0f), _CMP_NLE_UQ);
   const Vec y = LogisticOfSome(x);
+#if defined(__AVX512F__)
+  const __mmask16 others = _mm512_cmp_ps_mask((__m512)Abs(x), (__m512)Splat(87.0f), _CMP_NLE_UQ);
   if (__builtin_expect(others == 0, 1)) return y;
   return (Vec)_mm512_mask_blend_ps(others, (__m512)y, (__m512)LogisticOfAll(x));
+#else
+  const VecI some = Abs(x) <= 87.0f;
+  if (__builtin_expect(_mm256_movemask_ps((__m256)some) == 255, 1)) return y;
+  return some ? y : LogisticOfAll(x);
+#endif
 }
 #else
 TW_INLINE Vec Logistic(Vec x) { return LogisticOfAll(x); }

@@ -324,6 +324,9 @@ Status PlanIntegerProduct(PrepareContext* context, ScratchLayout* scratch, Integ
     return context->Unsupported("{} has zero point {}; none is defined with float data",
                                 context->InputName(1), ZeroPointOf(*context->input(1)));
   }
+  const IntegerGemm* narrow = context->cpu().integer->narrow;
+  const bool is_narrow = !IsInt16(p->arithmetic) && p->weight_zero == 0 && !p->has_blocks;
+  if (narrow != nullptr && !p->gemm->bytes && is_narrow) p->gemm = narrow;
   p->padded_n = (p->n + kColumnPad - 1) / kColumnPad * kColumnPad;
   TW_RETURN_IF_ERROR(PackWeights(context, scratch, p));
   ChannelLayout layout;

@@ -85,7 +85,7 @@ uint8_t Expected(const Epilogue& epilogue, int64_t i) {
 void CheckEpilogue(const Epilogue& epilogue) {
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     const IntegerKernels& integer = *cpu->integer;
-    for (const IntegerGemm* gemm : {integer.bytes, integer.int16}) {
+    for (const IntegerGemm* gemm : {integer.bytes, integer.int16, integer.narrow}) {
       if (gemm == nullptr) continue;
       // Any factors, small ones, and single ones of the reach that row terms have.
       for (const int kind : {0, 1, 2}) {
@@ -212,8 +212,20 @@ int32_t WeightOf(const Product& p, const Factors& f, int64_t n, int64_t k) {
   return static_cast<int8_t>(f.w[static_cast<size_t>(index)]);
 }
 
-void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
-  const IntegerGemm& gemm = *cpu.integer->bytes;
+// The bytes of A as 16-bit values.
+std::vector<int16_t> Widened(const CpuKernels& cpu, const Product& p, const Factors& f) {
+  std::vector<int16_t> wide(f.a.size());
+  cpu.integer->widen(f.a.data(), static_cast<int64_t>(f.a.size()), p.is_unsigned, 0, wide.data());
+  return wide;
+}
+
+std::vector<int64_t> Twice(std::vector<int64_t> offsets) {
+  for (int64_t& offset : offsets) offset *= 2;
+  return offsets;
+}
+
+void CheckProduct(const CpuKernels& cpu, const IntegerGemm& gemm, const Product& p,
+                  const Factors& f) {
   IntegerWeights weights;
   weights.data = f.w.data();
   weights.n = p.n;
@@ -224,14 +236,16 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   std::vector<uint8_t> packed(gemm.packed_bytes(p.n, p.runs, p.run_k));
   gemm.pack(weights, 0, gemm.n_panels(p.n), packed.data());
   std::vector<int32_t> c(static_cast<size_t>(p.m * p.n), 12345), sums(static_cast<size_t>(p.m));
+  const std::vector<int16_t> wide = Widened(cpu, p, f);
+  const std::vector<int64_t> wide_rows = Twice(f.row_offsets), wide_runs = Twice(f.run_offsets);
   IntegerTask task;
-  task.a = f.a.data();
-  task.row_offsets = f.row_offsets.data();
-  task.run_offsets = f.run_offsets.data();
+  task.a = gemm.bytes ? f.a.data() : reinterpret_cast<const uint8_t*>(wide.data());
+  task.row_offsets = gemm.bytes ? f.row_offsets.data() : wide_rows.data();
+  task.run_offsets = gemm.bytes ? f.run_offsets.data() : wide_runs.data();
   task.runs = p.runs;
   task.run_k = p.run_k;
   task.over_read = p.over_read;
-  task.flip = p.is_unsigned ? cpu.integer->flip_uint8 : cpu.integer->flip_int8;
+  if (gemm.bytes) task.flip = p.is_unsigned ? cpu.integer->flip_uint8 : cpu.integer->flip_int8;
   task.packed = packed.data();
   task.m = p.m;
   task.n = p.n;
@@ -240,7 +254,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   task.c = c.data();
   task.ldc = p.n;
   gemm.run(task);
-  gemm.row_sums(task, sums.data());
+  if (gemm.bytes) gemm.row_sums(task, sums.data());
   const int32_t shift = task.flip == 0 ? 0 : p.is_unsigned ? -128 : 128;
   int n_wrong = 0;
   for (int64_t m = 0; m < p.m; ++m) {
@@ -253,7 +267,7 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
     }
     int32_t row_sum = 0;
     for (int32_t value : row) row_sum += value;
-    n_wrong += sums[static_cast<size_t>(m)] != row_sum;
+    n_wrong += gemm.bytes && sums[static_cast<size_t>(m)] != row_sum;
     const int32_t* w_sums = gemm.sums(packed.data(), p.n, p.runs, p.run_k);
     for (int64_t n = 0; n < p.n; ++n) {
       int32_t sum = 0, w_sum = 0;
@@ -271,6 +285,16 @@ void CheckProduct(const CpuKernels& cpu, const Product& p, const Factors& f) {
   CHECK(n_wrong == 0);
 }
 
+void CheckProducts(const CpuKernels& cpu, const IntegerGemm& gemm, std::mt19937* random) {
+  const auto below = [&](unsigned n) { return static_cast<int64_t>((*random)() % n); };
+  for (int64_t i = 0; i < 300; ++i) {
+    Product p = {1 + i % 19,    1 + below(50), 1 + below(3),  1 + i % 35,
+                 below(2) == 0, below(2) == 0, below(3) == 0, static_cast<int>(2 << below(3))};
+    if (i % 60 == 0) p.run_k += 300;
+    CheckProduct(cpu, gemm, p, MakeFactors(p, random));
+  }
+}
+
 // Panels larger than the cache, by any number of rows.
 void CheckLargePanels(const CpuKernels& cpu, std::mt19937* random) {
   int i = 0;
@@ -281,7 +305,7 @@ void CheckLargePanels(const CpuKernels& cpu, std::mt19937* random) {
       Factors f = MakeFactors(p, random);
       // Two rows change places: the step between rows is not the same.
       if (i % 4 < 2) std::swap(f.row_offsets[3], f.row_offsets[static_cast<size_t>(m) - 2]);
-      CheckProduct(cpu, p, f);
+      CheckProduct(cpu, *cpu.integer->bytes, p, f);
       ++i;
     }
   }
@@ -289,19 +313,25 @@ void CheckLargePanels(const CpuKernels& cpu, std::mt19937* random) {
 
 TEST_CASE("integer gemm: sums of bytes are exact at every height, width and depth", "[ops][sets]") {
   std::mt19937 random(7);
-  const auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
   const std::set<std::string> with_bytes = {"amx",    "amx_emulated", "avxvnni", "avxvnni_evex",
                                             "avx512", "dotprod",      "i8mm"};
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     CHECK((cpu->integer->bytes != nullptr) == (with_bytes.count(cpu->isa) != 0));
     if (cpu->integer->bytes == nullptr) continue;
-    for (int64_t i = 0; i < 300; ++i) {
-      Product p = {1 + i % 19,    1 + below(50), 1 + below(3),  1 + i % 35,
-                   below(2) == 0, below(2) == 0, below(3) == 0, static_cast<int>(2 << below(3))};
-      if (i % 60 == 0) p.run_k += 300;
-      CheckProduct(*cpu, p, MakeFactors(p, &random));
-    }
+    CheckProducts(*cpu, *cpu->integer->bytes, &random);
     CheckLargePanels(*cpu, &random);
+  }
+}
+
+TEST_CASE("integer gemm: sums of 16-bit values are exact, too, by weights of either width",
+          "[ops][sets]") {
+  std::mt19937 random(8);
+  for (const CpuKernels* cpu : test::TestedCpuKernels()) {
+    CheckProducts(*cpu, *cpu->integer->int16, &random);
+    if (cpu->integer->narrow == nullptr) continue;
+    CHECK(cpu->integer->narrow->packed_bytes(64, 3, 20) <
+          cpu->integer->int16->packed_bytes(64, 3, 20));
+    CheckProducts(*cpu, *cpu->integer->narrow, &random);
   }
 }
 
