@@ -76,7 +76,7 @@ TW_INLINE int32_t PackWord(const uint8_t* in, uint8_t flip, int32_t zero_point, 
     const int32_t value = static_cast<int8_t>(in[i] ^ flip) - zero_point;
     sum += value;
     const int16_t half = static_cast<int16_t>(value);  // low byte first
-    __builtin_memcpy(out + i * Kind::kPackedSize, &half, Kind::kPackedSize);
+    __builtin_memcpy(out + i * kValueStep<Kind>, &half, Kind::kPackedSize);
   }
   return sum;
 }
@@ -92,22 +92,24 @@ int32_t PackRow(const IntegerWeights& w, int64_t n, int64_t j, int n_vectors, ui
   int64_t index = w.first + (w.transposed ? n : n * w.runs * w.run_k);
   const int64_t whole = w.bits == 8 && step == 1 && n < w.n ? w.run_k / Kind::kGroup : 0;
   const auto place = [&](int64_t word) {
-    if (word >= paired) return word * width + j;
-    return word / 2 * 2 * width + (word % 2 == j % 2 ? j : width + (j ^ 1));
+    if (kValueStep<Kind> == kLanes) {
+      return (word * width + j - j % kLanes) * kWordBytes + j % kLanes;
+    }
+    if (word >= paired) return (word * width + j) * kWordBytes;
+    return (word / 2 * 2 * width + (word % 2 == j % 2 ? j : width + (j ^ 1))) * kWordBytes;
   };
   int32_t sum = 0;
   for (int64_t r = 0; r < w.runs; ++r) {
     for (int64_t word = 0; word < whole; ++word) {
       sum += PackWord<Kind>(w.data + index + word * Kind::kGroup, w.flip, zero_point,
-                            out + place(word) * kWordBytes);
+                            out + place(word));
     }
     for (int64_t k = whole * Kind::kGroup; k < run_words * Kind::kGroup; ++k) {
       const int32_t value = n < w.n && k < w.run_k ? WeightAt(w, index + k * step) - zero_point : 0;
       sum += value;
       const int16_t half = static_cast<int16_t>(value);
-      __builtin_memcpy(
-          out + place(k / Kind::kGroup) * kWordBytes + k % Kind::kGroup * Kind::kPackedSize, &half,
-          Kind::kPackedSize);
+      __builtin_memcpy(out + place(k / Kind::kGroup) + k % Kind::kGroup * kValueStep<Kind>, &half,
+                       Kind::kPackedSize);
     }
     index += w.run_k * step;
     out += run_words * width * kWordBytes;
@@ -288,7 +290,7 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
     for (bool last = s.tail == 0;; last = true) {
 #if defined(__ARM_NEON)
       constexpr int kAtOnce = Kind::kAtOnce;
-      for (; i + kAtOnce <= words; i += kAtOnce, w += kAtOnce * kW * kLanes) {
+      for (; i + kAtOnce <= words; i += kAtOnce, w += kAtOnce * kW * kVectorInts<Kind>) {
         AddBlock<Kind, kM>(acc, others, rows, i * kWordBytes, w, flip);
       }
 #endif

@@ -43,10 +43,17 @@ struct Int16s : RowWords {
 };
 
 #if defined(TW_HAVE_NARROW_WEIGHTS)
-// The same where W is packed as bytes: half the memory, and an instruction more for every vector.
+// The same where W is packed as bytes: half the memory. Every vector is widened.
 struct NarrowInt16s : Int16s {
   using Native = NarrowInt16s;
   static constexpr int kPackedSize = 1;
+#if defined(__ARM_NEON)
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotColumnsByLane<0>(acc, a, w); }
+  template <int kWord>
+  TW_INLINE IVec DotWord(IVec acc, Block a, IVec w) {
+    return DotColumnsByLane<kWord>(acc, a, w);
+  }
+#endif
 };
 #endif
 
@@ -101,9 +108,13 @@ struct Bytes : NativeBytes {
 
 // Bytes of a word of W, and what a vector of columns takes of it, in units of 4 bytes.
 template <class Kind>
-constexpr int kWeightBytes = Kind::kGroup * Kind::kPackedSize;
+constexpr int kWeightBytes = Kind::kGroup* Kind::kPackedSize;
 template <class Kind>
-constexpr int kVectorInts = Kind::kPaired ? kLanes : kLanes * kWeightBytes<Kind> / 4;
+constexpr int kVectorInts = Kind::kPaired ? kLanes : kLanes* kWeightBytes<Kind> / 4;
+
+// From one value of a word of W to the next, in bytes (narrow_weights.h).
+template <class Kind>
+constexpr int64_t kValueStep = kSplitsPairs&& kWeightBytes<Kind> == 2 ? kLanes : Kind::kPackedSize;
 
 // Vector j of a word of W.
 template <class Kind>
@@ -151,7 +162,7 @@ TW_INLINE void AddWordsOfBlock(IVec (&acc)[kA][kW], IVec (&odd)[kA][kW],
   constexpr bool kLast = kWord + 1 == Kind::kAtOnce;
   IVec next[kW];
 #pragma GCC unroll 4
-  for (int j = 0; j < kW && !kLast; ++j) next[j] = LoadInts(w + j * kLanes);
+  for (int j = 0; j < kW && !kLast; ++j) next[j] = LoadColumns<Kind>(w, j);
 #pragma GCC unroll 8
   for (int m = 0; m < kA; ++m) {
 #pragma GCC unroll 4
@@ -160,7 +171,7 @@ TW_INLINE void AddWordsOfBlock(IVec (&acc)[kA][kW], IVec (&odd)[kA][kW],
     }
   }
   if constexpr (!kLast) {
-    AddWordsOfBlock<Kind, kWord + 1>(odd, acc, blocks, next, w + kW * kLanes);
+    AddWordsOfBlock<Kind, kWord + 1>(odd, acc, blocks, next, w + kW * kVectorInts<Kind>);
   }
 }
 
@@ -200,8 +211,8 @@ TW_INLINE void AddBlock(IVec (&acc)[kA][kW], IVec (&others)[kA][kW],
   {
     IVec row[kW];
 #pragma GCC unroll 4
-    for (int j = 0; j < kW; ++j) row[j] = LoadInts(w + j * kLanes);
-    AddWordsOfBlock<Kind, 0>(acc, kM == 1 ? others : acc, blocks, row, w + kW * kLanes);
+    for (int j = 0; j < kW; ++j) row[j] = LoadColumns<Kind>(w, j);
+    AddWordsOfBlock<Kind, 0>(acc, kM == 1 ? others : acc, blocks, row, w + kW * kVectorInts<Kind>);
   }
 }
 #endif

@@ -344,9 +344,8 @@ TW_INLINE IVec ZipToHalves(const void* a, const void* b) {
 #else
   const __m128i bytes = _mm_unpacklo_epi8(LoadFourBytes(a), LoadFourBytes(b));
   const __m128i zero = _mm_setzero_si128();
-  return reinterpret_cast<IVec>(kUnsigned
-                                    ? _mm_unpacklo_epi8(bytes, zero)
-                                    : _mm_srai_epi16(_mm_unpacklo_epi8(zero, bytes), 8));
+  return reinterpret_cast<IVec>(kUnsigned ? _mm_unpacklo_epi8(bytes, zero)
+                                          : _mm_srai_epi16(_mm_unpacklo_epi8(zero, bytes), 8));
 #endif
 }
 #endif
