@@ -71,6 +71,9 @@ TW_INLINE IVec Product(IVec acc, Factors a, Factors w) { return acc + a * w; }
 #endif
 TW_INLINE void MultiplyAdd(IVec (&acc)[kStripVectors], Factors a, Factors w) {
   acc[0] = Product(acc[0], a, w);
+#if defined(TW_HAVE_PAIRS_OF_ROWS)  // gcc would keep products, and add them late
+  __asm__("" : "+x"(acc[0]));
+#endif
 }
 #endif
 
