@@ -26,6 +26,12 @@ if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(peers.two_threads PROPERTIES RUN_SERIAL TRUE)
 endif()
 
+# What arm/count.py counts under qemu, here without it.
+if(NOT TOPWORK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  tw_script_test(arm_side peers peers/arm/count.py --side topwork
+    ${PROJECT_SOURCE_DIR}/models/zoo/efficientnet_lite0_fp16.tflite 1 $<TARGET_FILE:topwork>)
+endif()
+
 # Runs that come every now and then: the script itself, on a stand-in.
 if(NOT TOPWORK_SANITIZE)
   tw_script_test(paced peers peers/paced_test.py)

@@ -64,7 +64,7 @@ def side(engine, model, runs, library):
         import compare_engines
         network = compare_engines.LiteRt()
     network.open(model, 1, 1)
-    network.fill(lambda dtype, n, size: bytes(n * size))
+    network.fill(lambda dtype, n, size: bytearray(n * size))
     for _ in range(runs):
         network.run()
 
