@@ -142,7 +142,7 @@ void PackByteRows(const IntegerWeights& w, int64_t n0, int64_t width, int32_t* o
     const int64_t whole = n0 + kLanes <= w.n ? w.run_k / 4 : 0;
     TransposeWords(fours, whole, load, load_some, [&](int64_t k, Vec v) {
       const IVec bytes = reinterpret_cast<IVec>(v);
-      sum = AddBytes(sum, bytes);
+      sum = AddWeights(sum, bytes);
       int32_t* to = out + k * width;
 #if defined(TW_HAVE_NARROW_WEIGHTS)
       StorePairs(bytes, to, 2 * k + 1 < words ? to + width / 2 : nullptr);

@@ -22,7 +22,15 @@ namespace {
 struct RowWords {
   using Word = uint32_t;
   static constexpr bool kPaired = false;
+#if defined(__aarch64__)  // which multiplies by the first lane
+  TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) {
+    IVec v;  // (gcc 12 would clear the other lanes first.)
+    asm("ldr %s0, %1" : "=w"(v) : "m"(*reinterpret_cast<const IntAnywhere*>(row)));
+    return v;
+  }
+#else
   TW_INLINE IVec Load(const uint8_t* row, const uint8_t*) { return BroadcastWord(row); }
+#endif
 #if defined(__ARM_NEON)
   static constexpr int kAtOnce = 4;
   using Block = IVec;
@@ -87,12 +95,14 @@ struct Bytes : NativeBytes {
 // Bytes of A in the processor's own sign.
 struct NativeBytes : RowWords {
   static constexpr int kGroup = 4, kSize = 1, kPackedSize = 1;
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
 #if defined(__ARM_NEON)
   template <int kWord>
   TW_INLINE IVec DotWord(IVec acc, Block a, IVec w) {
     return DotBytesByLane<kWord>(acc, a, w);
   }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytesByLane<0>(acc, a, w); }
+#else
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec) { return DotBytes(acc, a, w); }
 #endif
 };
 struct Bytes : NativeBytes {
@@ -102,7 +112,9 @@ struct Bytes : NativeBytes {
     return LoadInts(row) ^ flip;
   }
 #endif
-  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) { return DotBytes(acc, a ^ flip, w); }
+  TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) {
+    return NativeBytes::Dot(acc, a ^ flip, w, flip);
+  }
 };
 #endif
 

@@ -53,7 +53,7 @@ TW_INLINE void StorePairs(IVec v, void* first, void* second) {
 }
 
 // sum + the four bytes of every lane.
-TW_INLINE IVec AddBytes(IVec sum, IVec v) {
+TW_INLINE IVec AddWeights(IVec sum, IVec v) {
   return reinterpret_cast<IVec>(
       vpadalq_s16(reinterpret_cast<int32x4_t>(sum), vpaddlq_s8(reinterpret_cast<int8x16_t>(v))));
 }
@@ -74,7 +74,7 @@ TW_INLINE void StorePairs(IVec v, void* first, void* second) {
   _mm_storeu_si128(static_cast<__m128i*>(second), _mm256_extracti128_si256(pairs, 1));
 }
 
-TW_INLINE IVec AddBytes(IVec sum, IVec v) {
+TW_INLINE IVec AddWeights(IVec sum, IVec v) {
   const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), reinterpret_cast<__m256i>(v));
   return sum + reinterpret_cast<IVec>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
@@ -82,8 +82,8 @@ TW_INLINE IVec AddBytes(IVec sum, IVec v) {
 #else
 constexpr bool kSplitsPairs = false;
 #endif
-#if defined(TW_PACKS_BYTE_ROWS) && !defined(TW_HAVE_NARROW_WEIGHTS)
-TW_INLINE IVec AddBytes(IVec sum, IVec v) { return DotBytes(sum, Broadcast(0x01010101), v); }
+#if defined(TW_HAVE_DOT_BYTES)
+TW_INLINE IVec AddWeights(IVec sum, IVec v) { return DotBytes(sum, Broadcast(0x01010101), v); }
 #endif
 
 }  // namespace TW_ISA
