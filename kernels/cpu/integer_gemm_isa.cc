@@ -59,15 +59,15 @@ void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, c
 }
 
 constexpr int kTilesAtOnce = 4;
-constexpr int64_t kMostRows = 256;
+constexpr int64_t kMostRows = 256 / kRows * kRows;  // of a block: whole tiles
 
 // Rows [begin, end) of A, which are shared out over tiles about equally high; those that are multiplied
 // in pairs stay together.
 struct RowBlock {
   int64_t begin, end;
   const uint8_t* places[kMostRows];
-  int64_t least,
-      n_taller;  // the least height of a tile, and how many of the first ones have a unit more
+  int64_t least;     // height of a tile
+  int64_t n_taller;  // of the first tiles, which have a unit more
   int unit;
 
   RowBlock(const IntegerTask& t, int64_t first, int64_t last, int at_once)

@@ -293,6 +293,10 @@ void CheckProducts(const CpuKernels& cpu, const IntegerGemm& gemm, std::mt19937*
     if (i % 60 == 0) p.run_k += 300;
     CheckProduct(cpu, gemm, p, MakeFactors(p, random));
   }
+  for (const int64_t m : {251, 253, 256, 257, 503, 505, 511, 512, 513, 1024}) {  // blocks of rows
+    const Product p = {m, 1 + below(20), 1, 1 + below(9), below(2) == 0, below(2) == 0, false, 8};
+    CheckProduct(cpu, gemm, p, MakeFactors(p, random));
+  }
 }
 
 // Panels larger than the cache, by any number of rows.
