@@ -339,7 +339,7 @@ void ForEachHalf(const Layer& layer, Body body) {
 }
 
 TEST_CASE("winograd: 16-bit products agree with double precision within their rounding",
-          "[ops][sets]") {
+          "[ops][sets][half]") {
   if (HalvedCpuKernels().empty()) TW_SKIP("this processor has no such 16-bit products");
   for (Layer layer : kLayers) {
     layer.activation = Activation::kNone;
@@ -353,7 +353,8 @@ TEST_CASE("winograd: 16-bit products agree with double precision within their ro
   }
 }
 
-TEST_CASE("winograd: the number of threads changes no bit of 16-bit products", "[ops][sets]") {
+TEST_CASE("winograd: the number of threads changes no bit of 16-bit products",
+          "[ops][sets][half]") {
   if (HalvedCpuKernels().empty()) TW_SKIP("this processor has no such 16-bit products");
   const Layer many{2, 41, 30, 24, 20, Padding::kSame, true, true};  // blocks of tiles
   const Layer few{1, 7, 6, 41, 130, Padding::kSame, true, true};    // and of columns
