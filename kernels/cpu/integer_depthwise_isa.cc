@@ -371,11 +371,9 @@ StripFunction StripOf(const DepthwiseShape& s) {
                    s.filter_h * s.filter_w > kMaxTaps;
   if (kShortLoops || any) return Strip<kUnsigned, 0, 0, 0>;
   if constexpr (kUnsigned || !kHasDotBytes) {
-    if (kPairsRows && s.filter_w == 5 && s.filter_h == 5) {
-      return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 5> : Strip<kUnsigned, 5, 2, 5>;
-    }
-    if (!kPairsRows && s.filter_w == 5) {
-      return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, 0> : Strip<kUnsigned, 5, 2, 0>;
+    constexpr int kHeight = kPairsRows ? 5 : 0;  // pairs of rows want to know it
+    if (s.filter_w == 5 && (kHeight == 0 || s.filter_h == kHeight)) {
+      return s.stride_w == 1 ? Strip<kUnsigned, 5, 1, kHeight> : Strip<kUnsigned, 5, 2, kHeight>;
     }
     if (s.filter_w == 3 && s.filter_h == 3) {
       return s.stride_w == 1 ? Strip<kUnsigned, 3, 1, 3> : Strip<kUnsigned, 3, 2, 3>;

@@ -120,13 +120,13 @@ struct Bytes : NativeBytes {
 
 // Bytes of a word of W, and what a vector of columns takes of it, in units of 4 bytes.
 template <class Kind>
-constexpr int kWeightBytes = Kind::kGroup* Kind::kPackedSize;
+constexpr int kWeightBytes{Kind::kGroup * Kind::kPackedSize};
 template <class Kind>
-constexpr int kVectorInts = Kind::kPaired ? kLanes : kLanes* kWeightBytes<Kind> / 4;
+constexpr int kVectorInts{Kind::kPaired ? kLanes : kWeightBytes<Kind> * kLanes / 4};
 
 // From one value of a word of W to the next, in bytes (narrow_weights.h).
 template <class Kind>
-constexpr int64_t kValueStep = kSplitsPairs&& kWeightBytes<Kind> == 2 ? kLanes : Kind::kPackedSize;
+constexpr int64_t kValueStep{kWeightBytes<Kind> == 2 && kSplitsPairs ? kLanes : Kind::kPackedSize};
 
 // Vector j of a word of W.
 template <class Kind>

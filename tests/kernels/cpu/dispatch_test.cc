@@ -73,6 +73,7 @@ TEST_CASE("instruction sets: some borrow all loops but those they are for", "[op
       CHECK(cpu->elementwise == base->elementwise);
       CHECK(cpu->recurrent == base->recurrent);
       CHECK(cpu->integer->int16 == base->integer->int16);
+      CHECK(cpu->integer->narrow == base->integer->narrow);
       CHECK((cpu->integer->bytes == base->integer->bytes) != HasBytesOnly(*cpu));
     }
   }
