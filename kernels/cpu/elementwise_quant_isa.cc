@@ -45,14 +45,21 @@ struct Epilogue {
 };
 template <>
 struct Epilogue<int8_t> {
+  static constexpr bool kIsWhole = false;
   ByteRange range;
   Epilogue(int32_t zero_point, int32_t lo, int32_t hi) : range(MakeByteRange(zero_point, lo, hi)) {}
 };
+// The same where the range IsWhole.
+struct WholeEpilogue : Epilogue<int8_t> {
+  static constexpr bool kIsWhole = true;
+  explicit WholeEpilogue(int32_t zero_point) : Epilogue(zero_point, INT8_MIN, INT8_MAX) {}
+};
 // The first `count` of kN vectors of results; kN is 1 where they are less than all.
-template <int kN, typename T>
-TW_INLINE void Put(const Epilogue<T>& epilogue, T* y, const IVec (&v)[kN], int count) {
+template <int kN, typename T, class E>
+TW_INLINE void Put(const E& epilogue, T* y, const IVec (&v)[kN], int count) {
   if constexpr (sizeof(T) == 1) {
-    StoreParts<kN>(reinterpret_cast<uint8_t*>(y), PackInts(epilogue.range, v), 0, count);
+    const ByteVec bytes = PackInts<E::kIsWhole>(epilogue.range, v);
+    StoreParts<kN>(reinterpret_cast<uint8_t*>(y), bytes, 0, count);
   } else if (count == kN * kLanes) {
     for (int j = 0; j < kN; ++j) StoreLanes(y + j * kLanes, Place(epilogue.placer, v[j]));
   } else {
@@ -90,16 +97,21 @@ struct EachPair {
 };
 
 // y = f(a, b) for n elements, by four vectors or by one. Where a step is 0, kLanes values serve all.
-template <typename T, typename F>
+template <typename T, class E, typename F>
 TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int64_t n,
-                      const Epilogue<T>& epilogue, const F& f) {
+                      const E& epilogue, const F& f) {
   const int64_t a_next = a_step * kLanes, b_next = b_step * kLanes;
   for (; n >= 4 * kLanes; n -= 4 * kLanes) {
     IVec va[4], vb[4], v[4];
+#if defined(__ARM_NEON)
+    LoadFour(a, a_next, va);
+    LoadFour(b, b_next, vb);
+#else
     for (int j = 0; j < 4; ++j) {
       va[j] = LoadLanes(a + j * a_next);
       vb[j] = LoadLanes(b + j * b_next);
     }
+#endif
     f(va, vb, v);
     Put<4>(epilogue, y, v, 4 * kLanes);
     a += 4 * a_next;
@@ -120,8 +132,8 @@ TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int6
   }
 }
 
-template <typename T, typename F>
-TW_INLINE void Rows(const QuantBinaryTile& t, const Epilogue<T>& epilogue, const F& f) {
+template <typename T, class E, typename F>
+TW_INLINE void Rows(const QuantBinaryTile& t, const E& epilogue, const F& f) {
   for (int64_t r = 0; r < t.rows && t.n > 0; ++r) {
     const T* a = static_cast<const T*>(t.a) + r * t.a_row;
     const T* b = static_cast<const T*>(t.b) + r * t.b_row;
@@ -221,7 +233,7 @@ struct RealAdder {
     for (int j = 0; j < kN; ++j) {
       const Vec y = real(va[j]) * a + (real(vb[j]) * b + c);
       v[j] = RoundToInts(y);
-      rest = LargerMagnitude(rest, y - ((y + kRounder) - kRounder));
+      rest = LargerRest(rest, y);
     }
     if (__builtin_expect(!IsAnyAbove(rest, largest_rest), 1)) return;
     for (int j = 0; j < kN; ++j) v[j] = SettleTies(fixed, va[j], vb[j]);
@@ -253,9 +265,10 @@ void AddTerms(const QuantBinaryTile& tile, const QuantBinaryParams& p, int32_t n
   if constexpr (sizeof(T) == 1 && !kShortLoops) {
     const RealSum real(p, negate);
     if (real.error < 1.0f / 256.0f) {
-      return Rows<T>(tile, epilogue,
-                     RealAdder<kIsUnsigned>{fixed, Vec{} + real.a, Vec{} + real.b, Vec{} + real.c,
-                                            0.5f - real.error});
+      const RealAdder<kIsUnsigned> add{fixed, Vec{} + real.a, Vec{} + real.b, Vec{} + real.c,
+                                       0.5f - real.error};
+      if (kPacksWhole && IsWhole(p.lo, p.hi)) return Rows<T>(tile, WholeEpilogue(p.y_offset), add);
+      return Rows<T>(tile, epilogue, add);
     }
   }
   const auto add = [&](IVec a, IVec b) { return AddFixed(fixed, a, b); };

@@ -15,9 +15,9 @@ constexpr int64_t kTogether = kVectorBytes;
 
 // Lane i of vector j of `out`: byte j * kLanes + i of rows[0] to rows[3], of the first `count`
 // bytes, 1 to kTogether. What stands for rows from kN on is unspecified: weights of 0 meet it.
-template <int kN>
-TW_INLINE void InterleaveRows(const uint8_t* const* rows, [[maybe_unused]] int64_t count, IVec flip,
-                              uint8_t* out) {
+template <int kN, bool kFlips>
+TW_INLINE void InterleaveRows(const uint8_t* const* rows, [[maybe_unused]] int64_t count,
+                              [[maybe_unused]] IVec flip, uint8_t* out) {
 #if defined(__AVX512F__)
   const __mmask64 mask = ~uint64_t{0} >> (kTogether - count);
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -29,7 +29,7 @@ TW_INLINE void InterleaveRows(const uint8_t* const* rows, [[maybe_unused]] int64
       continue;
     }
     const __m512i row = _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi8(mask, rows[i]));
-    v[i] = _mm512_xor_si512(row, reinterpret_cast<__m512i>(flip));
+    v[i] = kFlips ? _mm512_xor_si512(row, reinterpret_cast<__m512i>(flip)) : row;
   }
   const __m512i low[2] = {_mm512_unpacklo_epi8(v[0], v[1]), _mm512_unpacklo_epi8(v[2], v[3])};
   const __m512i high[2] = {_mm512_unpackhi_epi8(v[0], v[1]), _mm512_unpackhi_epi8(v[2], v[3])};
@@ -40,7 +40,8 @@ TW_INLINE void InterleaveRows(const uint8_t* const* rows, [[maybe_unused]] int64
 #elif defined(__aarch64__)
   uint8x16_t v[4];
   for (int i = 0; i < 4; ++i) {
-    v[i] = i < kN ? veorq_u8(vld1q_u8(rows[i]), reinterpret_cast<uint8x16_t>(flip)) : v[0];
+    v[i] = i < kN ? vld1q_u8(rows[i]) : v[0];
+    if (kFlips && i < kN) v[i] = veorq_u8(v[i], reinterpret_cast<uint8x16_t>(flip));
   }
   const auto store = [&](int j, uint8x16_t a, uint8x16_t b) {
     const uint16x8_t x = vreinterpretq_u16_u8(a), y = vreinterpretq_u16_u8(b);
@@ -70,8 +71,8 @@ struct Form {
   static constexpr bool Reads(int out, int g) {
     return 4 * g < out * kStride + kSize && 4 * g + 4 > out * kStride;
   }
-  // Of a row of output, as many pixels as are interleaved at a time.
-  static constexpr int kPixels = 32 / kStride;
+  // Of a row of output, as many pixels as are interleaved at a time. (The first cache has room.)
+  static constexpr int kPixels = (kVectorBytes > 16 ? 32 : 64) / kStride;
   static constexpr int kColumns = (kPixels - 1) * kStride + kSize;  // of the image
 };
 
@@ -148,36 +149,54 @@ void ByteStrip(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Col
   end.Leave();
 }
 
+// Where the rows of a column of the image lie, and how far from column to column.
+template <class F>
+struct ImageRows {
+  const uint8_t* first[F::kRows];
+  int64_t step[F::kRows];
+};
+
+// The groups of four rows of n columns of the image, of `count` channels.
+template <class F, bool kFlips>
+__attribute__((noinline)) void InterleaveColumns(const ImageRows<F>& rows, int64_t n, int64_t count,
+                                                 IVec flip, uint8_t* to) {
+  constexpr int kLast = F::kRows - 4 * (F::kGroups - 1);
+  const uint8_t* at[F::kRows];
+#pragma GCC unroll 8
+  for (int i = 0; i < F::kRows; ++i) at[i] = rows.first[i];
+  for (int64_t x = 0; x < n; ++x, to += Columns<F>::kBytes) {
+    if (F::kGroups > 1) InterleaveRows<4, kFlips>(at, count, flip, to);
+    InterleaveRows<kLast, kFlips>(at + 4 * (F::kGroups - 1), count, flip,
+                                  to + (F::kGroups - 1) * Columns<F>::kGroupBytes);
+#pragma GCC unroll 8
+    for (int i = 0; i < F::kRows; ++i) at[i] += rows.step[i];
+  }
+}
+
 // The columns that the pixels need, of the channels [c, c + count). What lies outside of the image
 // is read from one pixel of padding.
-template <class F>
+template <class F, bool kFlips>
 void FillColumns(const DepthwiseShape& s, const IntegerDepthwiseRows& r, const Part& part,
-                 int64_t count, Columns<F>* columns) {
-  const uint8_t flip_byte = r.element == 1 ? kFlipUInt8 : kFlipInt8;
-  const IVec flip = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
+                 int64_t count, IVec flip, Columns<F>* columns) {
   uint8_t padding[kTogether];
   __builtin_memset(padding, r.padding, sizeof(padding));
-  const uint8_t* image = static_cast<const uint8_t*>(r.image) + part.c;
-  const uint8_t* rows[F::kRows];
-  int64_t step[F::kRows];  // from column to column
+  const int64_t x0 = part.x * F::kStride - s.pad_left, n = (part.n - 1) * F::kStride + F::kSize;
+  const auto within = [n](int64_t x) { return x < 0 ? 0 : x < n ? x : n; };  // columns
+  const int64_t ends[] = {within(-x0), within(s.in_w - x0), n};  // left of the image, in it, right
+  const uint8_t* image = static_cast<const uint8_t*>(r.image) + (x0 + ends[0]) * s.in_c + part.c;
+  ImageRows<F> inner, outer;
   for (int i = 0; i < F::kRows; ++i) {
     const int64_t y = (r.out_y + part.y) * F::kStride - s.pad_top + i;
     const bool inside = y >= 0 && y < s.in_h;
-    rows[i] = inside ? image + y * s.in_w * s.in_c : padding;
-    step[i] = inside ? s.in_c : 0;
+    outer.first[i] = padding;
+    outer.step[i] = 0;
+    inner.first[i] = inside ? image + y * s.in_w * s.in_c : padding;
+    inner.step[i] = inside ? s.in_c : 0;
   }
-  constexpr int kLast = F::kRows - 4 * (F::kGroups - 1);
-  uint8_t* to = columns->bytes;
-  const int64_t x0 = part.x * F::kStride - s.pad_left, n = (part.n - 1) * F::kStride + F::kSize;
-  for (int64_t x = x0; x < x0 + n; ++x, to += Columns<F>::kBytes) {
-    const uint8_t* at[F::kRows];
-#pragma GCC unroll 8
-    for (int i = 0; i < F::kRows; ++i) {
-      at[i] = x >= 0 && x < s.in_w ? rows[i] + x * step[i] : padding;
-    }
-    if (F::kGroups > 1) InterleaveRows<4>(at, count, flip, to);
-    InterleaveRows<kLast>(at + 4 * (F::kGroups - 1), count, flip,
-                          to + (F::kGroups - 1) * Columns<F>::kGroupBytes);
+  int64_t x = 0;
+  for (int i = 0; i < 3; x = ends[i++]) {
+    InterleaveColumns<F, kFlips>(i == 1 ? inner : outer, ends[i] - x, count, flip,
+                                 columns->bytes + x * Columns<F>::kBytes);
   }
 }
 
@@ -186,6 +205,13 @@ template <class F>
 void ByteChannels(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_t c, int64_t count,
                   int64_t needed) {
   Columns<F> columns;
+  const uint8_t flip_byte = r.element == 1 ? kFlipUInt8 : kFlipInt8;
+  const IVec flip = Broadcast(static_cast<int32_t>(flip_byte * 0x01010101u));
+#if defined(__OPTIMIZE_SIZE__)
+  const auto fill = FillColumns<F, true>;
+#else
+  const auto fill = flip_byte == 0 ? FillColumns<F, false> : FillColumns<F, true>;
+#endif
   Part part;
   for (part.y = 0; part.y < r.rows; part.y += F::kOuts) {
     part.outs = r.rows - part.y < F::kOuts ? 1 : F::kOuts;
@@ -193,7 +219,7 @@ void ByteChannels(const DepthwiseShape& s, const IntegerDepthwiseRows& r, int64_
       part.x = x + kTile <= s.out_w ? x : s.out_w - kTile;
       part.n = s.out_w - part.x < F::kPixels ? s.out_w - part.x : F::kPixels;
       part.c = c;
-      FillColumns<F>(s, r, part, count, &columns);
+      fill(s, r, part, count, flip, &columns);
       for (part.j = (needed - c) / kStrip * kStripVectors; part.j * kLanes < count;
            part.j += kStripVectors) {
         part.c = c + part.j * kLanes;

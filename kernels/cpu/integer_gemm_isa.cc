@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/integer_blocks.h"
+#include "kernels/cpu/integer_byte_tiles.h"
 #include "kernels/cpu/integer_ends.h"
 #include "kernels/cpu/integer_row_sums.h"
 #include "kernels/cpu/integer_tiles.h"
@@ -32,11 +33,9 @@ void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, c
   const int64_t width = n_vectors * kLanes, n = rows * width;
   const int64_t run_words = s.words + (s.tail > 0 ? 1 : 0);
   const int64_t at_once = run_words > kWideWords ? 0 : kWideWords / (run_words > 0 ? run_words : 1);
-  const int64_t no_offset = 0;
-  const int64_t* offsets = s.offsets != nullptr ? s.offsets : &no_offset;
   for (int64_t run = 0; run < s.runs;) {
     Segments piece = s;
-    piece.offsets = offsets + run;
+    piece.offsets = s.offsets + run;
     if (at_once > 0) {
       piece.runs = s.runs - run < at_once ? s.runs - run : at_once;
       AddPiece(tile, a, piece, w + run * run_words * width, n, sums);
@@ -44,7 +43,7 @@ void RunWide(const IntegerTask& t, TileFunction tile, const uint8_t* const* a, c
       continue;
     }
     for (int64_t word = 0; word < run_words; word += kWideWords) {
-      const int64_t offset = offsets[run] + word * 4;
+      const int64_t offset = s.offsets[run] + word * 4;
       const bool last = word + kWideWords >= run_words;
       piece.offsets = &offset;
       piece.runs = 1;
@@ -83,7 +82,45 @@ struct RowBlock {
     const int64_t high = least + (i < n_taller ? unit : 0);
     return static_cast<int>(high < end - row ? high : end - row);
   }
+  // How many tiles from i on have its height.
+  int64_t Alike(int64_t i, int64_t row) const {
+    const int64_t whole = (end - row) / Height(i, row);
+    return i < n_taller && n_taller - i < whole ? n_taller - i : whole;
+  }
 };
+
+// Words of a run of W.
+template <class Kind>
+int64_t TaskWords(const IntegerTask& t) {
+  return RunWords<Kind>(t.nibbles ? t.run_k / 2 : t.run_k);
+}
+
+// The panel that begins with column n0.
+template <class Kind>
+const int32_t* WeightsAt(const IntegerTask& t, int64_t n0) {
+  return static_cast<const int32_t*>(t.packed) + PackedInts<Kind>(n0, t.runs * TaskWords<Kind>(t));
+}
+
+#if defined(TW_ENDS_IN_TILES)
+// The block's tiles in a panel, where they EndsInTiles; false where there are no such tiles.
+template <class Kind>
+bool RunByteTiles(const IntegerTask& t, const Segments& s, const RowBlock& block,
+                  const Panel& panel) {
+  const int64_t n0 = panel.vector * kLanes;
+  const auto of = t.flip == 0 ? ByteTilesOf<typename Kind::Native> : ByteTilesOf<Kind>;
+  const ByteTilesFunction* tiles = of(t, n0, panel.n_vectors);
+  if (tiles == nullptr) return false;
+  const int32_t* w = WeightsAt<Kind>(t, n0);
+  for (int64_t row = block.begin, i = 0; row < block.end;) {
+    const int rows = block.Height(i, row);
+    const int64_t n_tiles = block.Alike(i, row);
+    tiles[rows - 1](t, block.places + (row - block.begin), s, w, n0, n_tiles, row);
+    row += n_tiles * rows;
+    i += n_tiles;
+  }
+  return true;
+}
+#endif
 
 // The block's tiles in a panel, whose weights begin at w: several leave their sums before they are ended
 // together.
@@ -110,9 +147,7 @@ void RunTiles(const IntegerTask& t, const Segments& s, const RowBlock& block, co
 template <class Kind>
 void RunPanel(const IntegerTask& t, const Segments& s, const RowBlock& block, const Panel& panel) {
   const int64_t n0 = panel.vector * kLanes;
-  const int64_t run_words = RunWords<Kind>(t.nibbles ? t.run_k / 2 : t.run_k);
-  const int32_t* w =
-      static_cast<const int32_t*>(t.packed) + PackedInts<Kind>(n0, t.runs * run_words);
+  const int32_t* w = WeightsAt<Kind>(t, n0);
   const TileFunction* tiles = t.flip == 0
                                   ? Tiles<typename Kind::Native>::kTable[panel.n_vectors - 1]
                                   : Tiles<Kind>::kTable[panel.n_vectors - 1];
@@ -128,7 +163,7 @@ void RunPanel(const IntegerTask& t, const Segments& s, const RowBlock& block, co
     if (is_wide) {
       RunWide(t, tiles[rows - 1], a, s, w, row, rows, n0, panel.n_vectors);
     } else {
-      const int64_t ints = PackedInts<Kind>(panel.n_vectors * kLanes, run_words);
+      const int64_t ints = PackedInts<Kind>(panel.n_vectors * kLanes, TaskWords<Kind>(t));
       RunBlocks<Kind>(t, tiles[rows - 1], a, s, w, ints, row, rows, n0, panel.n_vectors);
     }
     row += rows;
@@ -139,18 +174,28 @@ template <class Kind>
 void Run(const IntegerTask& t) {
   if (t.m <= 0) return;
   Segments s;
-  s.offsets = t.run_offsets;
+  const int64_t no_offset = 0;
+  s.offsets = t.run_offsets != nullptr ? t.run_offsets : &no_offset;
   s.runs = t.runs;
   s.words = t.over_read ? RunWords<Kind>(t.run_k) : t.run_k / Kind::kGroup;
   s.pairs = t.run_k / Kind::kGroup / 2;
   s.tail = t.over_read ? 0 : static_cast<int>(t.run_k % Kind::kGroup) * Kind::kSize;
   StoreInts(s.flip, Broadcast(static_cast<int32_t>(t.flip * 0x01010101u)));
+#if defined(TW_ENDS_IN_TILES)
+  [[maybe_unused]] const bool in_tiles = EndsInTiles(t, s);
+#endif
   const int64_t n_blocks = (t.m + kMostRows - 1) / kMostRows;
   const int64_t rows = ((t.m + n_blocks - 1) / n_blocks + kRows - 1) / kRows * kRows;
   for (int64_t row = 0; row < t.m; row += rows) {
     const RowBlock block(t, row, row + rows < t.m ? row + rows : t.m, Kind::kPaired ? 2 : 1);
     for (int64_t p = t.panel_begin; p < t.panel_end; ++p) {
-      RunPanel<Kind>(t, s, block, PanelAt(t.n, p));
+      const Panel panel = PanelAt(t.n, p);
+#if defined(TW_ENDS_IN_TILES)
+      if constexpr (Kind::kPackedSize == 1) {
+        if (in_tiles && RunByteTiles<Kind>(t, s, block, panel)) continue;
+      }
+#endif
+      RunPanel<Kind>(t, s, block, panel);
     }
   }
 }

@@ -21,6 +21,21 @@ namespace {
 
 constexpr int kTileColumns = kMaxVectors * kLanes;
 
+// Whether registers hold a tile's rows from run to run, which takes as many of them as it has rows; else
+// they are found anew for each run.
+#if defined(__aarch64__)
+constexpr bool kRowsStay = true;
+#else
+constexpr bool kRowsStay = false;
+#endif
+
+// In a loop: gcc would compute anew, after it, what `variable` has been counted to in it.
+#if defined(__aarch64__)
+#define TW_COUNT(variable) asm("" : "+r"(variable))
+#else
+#define TW_COUNT(variable)
+#endif
+
 // Depth whose products of 16-bit A and 8-bit W still fit 32 bits, in words.
 constexpr int64_t kWideWords = 255;
 
@@ -210,12 +225,23 @@ void Pack(const IntegerWeights& w, int64_t panel_begin, int64_t panel_end, void*
 // memory: where compilers see the same value in all lanes, they XOR to scalars and broadcast by way
 // of a register.)
 struct Segments {
-  const int64_t* offsets = nullptr;
+  const int64_t* offsets = nullptr;  // of the runs
   int64_t runs = 1;
   int64_t words = 0, pairs = 0;
   int tail = 0;
   alignas(kVectorBytes) int32_t flip[kLanes] = {};
 };
+
+// The sums of row m by vector j of columns.
+template <class Kind, int kA, int kW>
+TW_INLINE IVec SumsOf(const IVec (&acc)[kA][kW], int m, int j) {
+#if defined(TW_HAVE_BYTE_PAIRS)
+  if constexpr (Kind::kPaired) {
+    return RowOfPair(acc[m / 2][2 * j], acc[m / 2][2 * j + 1], m % 2);
+  }
+#endif
+  return acc[m][j];
+}
 
 // products[kM][kN * kLanes] = acc.
 template <class Kind, int kM, int kN, int kA, int kW>
@@ -224,14 +250,7 @@ TW_INLINE void StoreProducts(const IVec (&acc)[kA][kW], int32_t* products) {
   for (int m = 0; m < kM; ++m) {
 #pragma GCC unroll 4
     for (int j = 0; j < kN; ++j) {
-#if defined(TW_HAVE_BYTE_PAIRS)
-      if constexpr (Kind::kPaired) {
-        const IVec left = acc[m / 2][2 * j], right = acc[m / 2][2 * j + 1];
-        StoreInts(products + (m * kN + j) * kLanes, RowOfPair(left, right, m % 2));
-        continue;
-      }
-#endif
-      StoreInts(products + (m * kN + j) * kLanes, acc[m][j]);
+      StoreInts(products + (m * kN + j) * kLanes, SumsOf<Kind>(acc, m, j));
     }
   }
 }
@@ -255,59 +274,75 @@ __attribute__((noinline)) void TakeTails(const uint8_t* const* a, int n, int64_t
   }
 }
 
-// products[kM][kN * kLanes] = A * W for the rows that begin at a[m].
-template <class Kind, int kM, int kN>
-void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t* products) {
-  constexpr int kA = Shape<Kind, kM, kN>::kA, kW = Shape<Kind, kM, kN>::kW;
-  constexpr int kWordBytes = sizeof(typename Kind::Word);
-  IVec acc[kA][kW];
+// acc += A * W for the rows that begin at a[m]. kTails: s.tail may be more than 0.
+template <class Kind, int kM, int kN, bool kTails, int kA, int kW>
+TW_INLINE void AddSegments(IVec (&acc)[kA][kW], const uint8_t* const* a, const Segments& s,
+                           const int32_t* w) {
+  constexpr ptrdiff_t kWordBytes = sizeof(typename Kind::Word);
+  constexpr int kWordInts = kW * kVectorInts<Kind>;
   const IVec flip = LoadInts(s.flip);
-#pragma GCC unroll 8
-  for (int m = 0; m < kA; ++m) {
-#pragma GCC unroll 8
-    for (int j = 0; j < kW; ++j) acc[m][j] = IVec{};
-  }
   [[maybe_unused]] IVec others[kA][kW] = {};
 #if defined(__AVX512VNNI__)
   [[maybe_unused]] IVec pairs[kM][2] = {};
 #endif
-  for (int64_t run = 0; run < s.runs; ++run) {
-    const int64_t offset = s.offsets != nullptr ? s.offsets[run] : 0;
-    const uint8_t* rows[kM];
+  const uint8_t* rows[kM];
 #pragma GCC unroll 8
-    for (int m = 0; m < kM; ++m) rows[m] = a[m] + offset;
-    ptrdiff_t i = 0;
+  for (int m = 0; m < kM && kRowsStay; ++m) rows[m] = a[m];
+  for (int64_t run = 0; run < s.runs; ++run) {
+    const ptrdiff_t offset = static_cast<ptrdiff_t>(s.offsets[run]);
+#pragma GCC unroll 8
+    for (int m = 0; m < kM && !kRowsStay; ++m) rows[m] = a[m] + offset;
+    ptrdiff_t at = kRowsStay ? offset : 0;
+    ptrdiff_t end = at + static_cast<ptrdiff_t>(s.words) * kWordBytes;
 #if defined(__AVX512VNNI__)
     if constexpr (kPairsWords<Kind>(kN)) {
-      AddPairs<Kind, kM>(pairs, rows, s.pairs, w, flip);
-      i = 2 * s.pairs;
-      w += i * kLanes;
+      AddPairs<Kind, kM>(pairs, rows, at, s.pairs, w, flip);
+      at += 2 * static_cast<ptrdiff_t>(s.pairs) * kWordBytes;
+      w += 2 * s.pairs * kLanes;
     }
 #endif
     // The whole words of the segment, then its tail as one more (in the same code: it is large).
-    typename Kind::Word tails[kM];
-    ptrdiff_t words = static_cast<ptrdiff_t>(s.words);
-    for (bool last = s.tail == 0;; last = true) {
+    [[maybe_unused]] typename Kind::Word tails[kM];
+    for (bool last = !kTails || s.tail == 0;; last = true) {
 #if defined(__ARM_NEON)
-      constexpr int kAtOnce = Kind::kAtOnce;
-      for (; i + kAtOnce <= words; i += kAtOnce, w += kAtOnce * kW * kVectorInts<Kind>) {
-        AddBlock<Kind, kM>(acc, others, rows, i * kWordBytes, w, flip);
+      constexpr ptrdiff_t kBlockBytes = Kind::kAtOnce * kWordBytes;
+      for (const ptrdiff_t last_block = end - kBlockBytes; at <= last_block; at += kBlockBytes) {
+        AddBlock<Kind, kM>(acc, others, rows, at, w, flip);
+        w += Kind::kAtOnce * kWordInts;
+        TW_COUNT(at);
+        TW_COUNT(w);
+      }
+      if constexpr (Kind::kAtOnce == 4) {
+        if (at + 2 * kWordBytes <= end) {
+          AddTwoWords<Kind, kM>(acc, rows, at, w, flip);
+          at += 2 * kWordBytes;
+          w += 2 * kWordInts;
+        }
+      }
+      if (at < end) {
+        AddWord<Kind, kM>(acc, rows, at, w, flip);
+        w += kWordInts;
+      }
+#else
+      // A single row has few chains of additions: every other word goes to others.
+      for (; kM == 1 && at + 2 * kWordBytes <= end; at += 2 * kWordBytes, w += 2 * kWordInts) {
+        AddWord<Kind, kM>(acc, rows, at, w, flip);
+        AddWord<Kind, kM>(others, rows, at + kWordBytes, w + kWordInts, flip);
+      }
+      for (; at < end; at += kWordBytes, w += kWordInts) {
+        AddWord<Kind, kM>(acc, rows, at, w, flip);
       }
 #endif
-      // A single row has few chains of additions: every other word goes to others.
-      for (; kM == 1 && i + 2 <= words; i += 2, w += 2 * kW * kVectorInts<Kind>) {
-        AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
-        AddWord<Kind, kM>(others, rows, (i + 1) * kWordBytes, w + kW * kVectorInts<Kind>, flip);
-      }
-      for (; i < words; ++i, w += kW * kVectorInts<Kind>) {
-        AddWord<Kind, kM>(acc, rows, i * kWordBytes, w, flip);
-      }
       if (__builtin_expect(last, 1)) break;
       TakeTails(a, kM, offset, s.words, s.tail, tails);
 #pragma GCC unroll 8
       for (int m = 0; m < kM; ++m) rows[m] = reinterpret_cast<const uint8_t*>(&tails[m]);
-      i = 0;
-      words = 1;
+      at = 0;
+      end = kWordBytes;
+    }
+    if (kTails && kRowsStay && __builtin_expect(s.tail != 0, 0)) {
+#pragma GCC unroll 8
+      for (int m = 0; m < kM; ++m) rows[m] = a[m];
     }
   }
   if constexpr (kM == 1) {
@@ -322,6 +357,19 @@ void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t*
     }
   }
 #endif
+}
+
+// products[kM][kN * kLanes] = A * W for the rows that begin at a[m].
+template <class Kind, int kM, int kN>
+void Tile(const uint8_t* const* a, const Segments& s, const int32_t* w, int32_t* products) {
+  constexpr int kA = Shape<Kind, kM, kN>::kA, kW = Shape<Kind, kM, kN>::kW;
+  IVec acc[kA][kW];
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kW; ++j) acc[m][j] = IVec{};
+  }
+  AddSegments<Kind, kM, kN, true>(acc, a, s, w);
   StoreProducts<Kind, kM, kN>(acc, products);
 }
 

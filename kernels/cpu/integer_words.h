@@ -35,6 +35,10 @@ struct RowWords {
   static constexpr int kAtOnce = 4;
   using Block = IVec;
   TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t*, IVec) { return LoadInts(row); }
+  // Its first two words.
+  TW_INLINE Block LoadTwo(const uint8_t* row, IVec) {
+    return reinterpret_cast<IVec>(vcombine_u8(vld1_u8(row), vcreate_u8(0)));
+  }
 #endif
 };
 
@@ -111,6 +115,9 @@ struct Bytes : NativeBytes {
   TW_INLINE Block LoadBlock(const uint8_t* row, const uint8_t*, IVec flip) {
     return LoadInts(row) ^ flip;
   }
+  TW_INLINE Block LoadTwo(const uint8_t* row, IVec flip) {
+    return RowWords::LoadTwo(row, flip) ^ flip;
+  }
 #endif
   TW_INLINE IVec Dot(IVec acc, IVec a, IVec w, IVec flip) {
     return NativeBytes::Dot(acc, a ^ flip, w, flip);
@@ -165,13 +172,13 @@ TW_INLINE void AddWord(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], pt
 }
 
 #if defined(__ARM_NEON)
-// acc += A * W over the words from kWord on of the rows' blocks; odd words go to `odd`. `row` is word
+// acc += A * W over the words [kWord, kEnd) of the rows' blocks; odd words go to `odd`. `row` is word
 // kWord of W, the next lies at w. It is loaded early, for processors that wait for it.
-template <class Kind, int kWord, int kA, int kW>
+template <class Kind, int kWord, int kEnd, int kA, int kW>
 TW_INLINE void AddWordsOfBlock(IVec (&acc)[kA][kW], IVec (&odd)[kA][kW],
                                const typename Kind::Block (&blocks)[kA], const IVec (&row)[kW],
                                const int32_t* w) {
-  constexpr bool kLast = kWord + 1 == Kind::kAtOnce;
+  constexpr bool kLast = kWord + 1 == kEnd;
   IVec next[kW];
 #pragma GCC unroll 4
   for (int j = 0; j < kW && !kLast; ++j) next[j] = LoadColumns<Kind>(w, j);
@@ -183,7 +190,7 @@ TW_INLINE void AddWordsOfBlock(IVec (&acc)[kA][kW], IVec (&odd)[kA][kW],
     }
   }
   if constexpr (!kLast) {
-    AddWordsOfBlock<Kind, kWord + 1>(odd, acc, blocks, next, w + kW * kVectorInts<Kind>);
+    AddWordsOfBlock<Kind, kWord + 1, kEnd>(odd, acc, blocks, next, w + kW * kVectorInts<Kind>);
   }
 }
 
@@ -224,23 +231,37 @@ TW_INLINE void AddBlock(IVec (&acc)[kA][kW], IVec (&others)[kA][kW],
     IVec row[kW];
 #pragma GCC unroll 4
     for (int j = 0; j < kW; ++j) row[j] = LoadColumns<Kind>(w, j);
-    AddWordsOfBlock<Kind, 0>(acc, kM == 1 ? others : acc, blocks, row, w + kW * kVectorInts<Kind>);
+    AddWordsOfBlock<Kind, 0, Kind::kAtOnce>(acc, kM == 1 ? others : acc, blocks, row,
+                                            w + kW * kVectorInts<Kind>);
   }
+}
+
+// acc += A * W over two words of every row; not where Kind::kPaired.
+template <class Kind, int kM, int kA, int kW>
+TW_INLINE void AddTwoWords(IVec (&acc)[kA][kW], const uint8_t* const (&rows)[kM], ptrdiff_t at,
+                           const int32_t* w, IVec flip) {
+  typename Kind::Block blocks[kA];
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) blocks[m] = Kind::LoadTwo(rows[m] + at, flip);
+  IVec row[kW];
+#pragma GCC unroll 4
+  for (int j = 0; j < kW; ++j) row[j] = LoadColumns<Kind>(w, j);
+  AddWordsOfBlock<Kind, 0, 2>(acc, acc, blocks, row, w + kW * kVectorInts<Kind>);
 }
 #endif
 
 #if defined(__AVX512VNNI__)
-// acc[m] += rows m of A * W over `pairs` pairs of words, one vector of columns.
+// acc[m] += rows m of A * W over `pairs` pairs of words from byte `at` on, one vector of columns.
 template <class Kind, int kM>
-TW_INLINE void AddPairs(IVec (&acc)[kM][2], const uint8_t* const (&rows)[kM], int64_t pairs,
-                        const int32_t* w, IVec flip) {
+TW_INLINE void AddPairs(IVec (&acc)[kM][2], const uint8_t* const (&rows)[kM], ptrdiff_t at,
+                        int64_t pairs, const int32_t* w, IVec flip) {
   typedef int64_t LongAnywhere __attribute__((aligned(1), may_alias));
-  for (int64_t i = 0; i < pairs; ++i, w += 2 * kLanes) {
+  for (int64_t i = 0; i < pairs; ++i, at += 8, w += 2 * kLanes) {
     const IVec left = LoadInts(w), right = LoadInts(w + kLanes);
 #pragma GCC unroll 8
     for (int m = 0; m < kM; ++m) {
       const IVec a = reinterpret_cast<IVec>(
-          _mm512_set1_epi64(*reinterpret_cast<const LongAnywhere*>(rows[m] + i * 8)));
+          _mm512_set1_epi64(*reinterpret_cast<const LongAnywhere*>(rows[m] + at)));
       acc[m][0] = Kind::Dot(acc[m][0], a, left, flip);
       acc[m][1] = Kind::Dot(acc[m][1], a, right, flip);
     }

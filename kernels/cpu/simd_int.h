@@ -201,7 +201,13 @@ constexpr float kRounder = 12582912.0f;
 constexpr int32_t kRounderBits = 0x4B400000;
 
 // Rounds to the nearest integer, ties to even; |v| < 2^22.
-TW_INLINE IVec RoundToInts(Vec v) { return reinterpret_cast<IVec>(v + kRounder) - kRounderBits; }
+TW_INLINE IVec RoundToInts(Vec v) {
+#if defined(__aarch64__)
+  return reinterpret_cast<IVec>(vcvtnq_s32_f32(reinterpret_cast<float32x4_t>(v)));
+#else
+  return reinterpret_cast<IVec>(v + kRounder) - kRounderBits;
+#endif
+}
 
 TW_INLINE IVec ClampInts(IVec v, IVec lo, IVec hi) {
   v = v < lo ? lo : v;
@@ -375,6 +381,25 @@ TW_INLINE IVec LoadLanes(const int8_t* p) { return WidenInt8(p); }
 TW_INLINE IVec LoadLanes(const uint8_t* p) { return WidenUInt8(p); }
 TW_INLINE IVec LoadLanes(const int16_t* p) { return WidenInt16(p); }
 TW_INLINE IVec LoadLanes(const int32_t* p) { return LoadInts(p); }
+
+#if defined(__ARM_NEON)
+// v[j]: the lanes from p + j * step on.
+template <typename T>
+TW_INLINE void LoadFour(const T* p, int64_t step, IVec (&v)[4]) {
+  if constexpr (sizeof(T) == 1) {
+    if (step == kLanes) {
+      const int8x16_t bytes = vld1q_s8(reinterpret_cast<const int8_t*>(p));
+      const int16x8_t low = vmovl_s8(vget_low_s8(bytes)), high = vmovl_s8(vget_high_s8(bytes));
+      v[0] = reinterpret_cast<IVec>(vmovl_s16(vget_low_s16(low)));
+      v[1] = reinterpret_cast<IVec>(vmovl_s16(vget_high_s16(low)));
+      v[2] = reinterpret_cast<IVec>(vmovl_s16(vget_low_s16(high)));
+      v[3] = reinterpret_cast<IVec>(vmovl_s16(vget_high_s16(high)));
+      return;
+    }
+  }
+  for (int j = 0; j < 4; ++j) v[j] = LoadLanes(p + j * step);
+}
+#endif
 TW_INLINE void StoreLanes(int8_t* p, IVec v) { StoreBytes(p, v, kLanes); }
 TW_INLINE void StoreLanes(uint8_t* p, IVec v) { StoreBytes(p, v, kLanes); }
 TW_INLINE void StoreLanes(int32_t* p, IVec v) { StoreInts(p, v); }

@@ -159,6 +159,16 @@ TW_INLINE Vec LargerMagnitude(Vec most, Vec x) {
   return magnitude > most ? magnitude : most;
 #endif
 }
+// The larger of `most` and what rounding v to the nearest integer takes away or adds; |v| < 2^22.
+TW_INLINE Vec LargerRest(Vec most, Vec v) {
+#if defined(__aarch64__)
+  const float32x4_t x = reinterpret_cast<float32x4_t>(v);
+  return reinterpret_cast<Vec>(
+      vmaxq_f32(reinterpret_cast<float32x4_t>(most), vabdq_f32(x, vrndnq_f32(x))));
+#else
+  return LargerMagnitude(most, v - ((v + kRounder) - kRounder));
+#endif
+}
 TW_INLINE bool IsAnyAbove(Vec v, float limit) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(v, _mm512_set1_ps(limit), _CMP_GT_OQ) != 0;
@@ -166,6 +176,8 @@ TW_INLINE bool IsAnyAbove(Vec v, float limit) {
   return _mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps(limit), _CMP_GT_OQ)) != 0;
 #elif defined(__SSE2__)
   return _mm_movemask_ps(_mm_cmpgt_ps(v, _mm_set1_ps(limit))) != 0;
+#elif defined(__aarch64__)
+  return vmaxnmvq_f32(reinterpret_cast<float32x4_t>(v)) > limit;
 #else
   return SumLanes(v > limit) != 0;
 #endif
@@ -255,7 +267,7 @@ typedef int8_t ByteVec __attribute__((vector_size(kVectorBytes)));
 struct ByteRange {
   IVec zero_point;  // halves
   ByteVec lo, hi, flip;
-  int32_t place;  // the zero point
+  IVec rounder;  // kRounderBits less the zero point
 };
 // Whether that is all signed bytes.
 TW_INLINE bool IsWhole(int32_t lo, int32_t hi) { return lo == INT8_MIN && hi == INT8_MAX; }
@@ -269,7 +281,7 @@ TW_INLINE ByteRange MakeByteRange(int32_t zero_point, int32_t lo, int32_t hi) {
   r.lo = ByteVec{} + static_cast<int8_t>(lo - shift);
   r.hi = ByteVec{} + static_cast<int8_t>(hi - shift);
   r.flip = ByteVec{} + flip;
-  r.place = zero_point - shift;
+  r.rounder = Broadcast(kRounderBits - (zero_point - shift));
   return r;
 }
 

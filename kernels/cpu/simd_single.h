@@ -62,7 +62,7 @@ template <bool kIsWhole, int kN>
 TW_INLINE ByteVec PackSingles(const ByteRange& r, const IVec (&v)[kN]) {
   IVec x[4] = {};
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) x[i] = v[i < kN ? i : 0] - (kRounderBits - r.place);
+  for (int i = 0; i < 4; ++i) x[i] = v[i < kN ? i : 0] - r.rounder;
   const IVec low = PackHalves(x[0], x[1]);
   const ByteVec bytes = PackBytes(low, kN > 2 ? PackHalves(x[2], x[3]) : low);
   return kIsWhole ? bytes : ClampBytes(r, bytes);
