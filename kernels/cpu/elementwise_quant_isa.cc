@@ -103,15 +103,7 @@ TW_INLINE void MapTwo(const T* a, int a_step, const T* b, int b_step, T* y, int6
   const int64_t a_next = a_step * kLanes, b_next = b_step * kLanes;
   for (; n >= 4 * kLanes; n -= 4 * kLanes) {
     IVec va[4], vb[4], v[4];
-#if defined(__ARM_NEON)
-    LoadFour(a, a_next, va);
-    LoadFour(b, b_next, vb);
-#else
-    for (int j = 0; j < 4; ++j) {
-      va[j] = LoadLanes(a + j * a_next);
-      vb[j] = LoadLanes(b + j * b_next);
-    }
-#endif
+    LoadFours(a, a_next, va, b, b_next, vb);
     f(va, vb, v);
     Put<4>(epilogue, y, v, 4 * kLanes);
     a += 4 * a_next;

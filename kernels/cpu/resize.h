@@ -12,6 +12,7 @@ struct ResizeMix {
   int32_t first = 0, second = 0;
   int32_t weights[2] = {};
   float real_weights[2] = {};
+  int16_t sixteenths[2] = {};  // the weights, where they are multiples of 1/16
 };
 
 // Floats or ints that a row takes for each input row, beyond the row's own.
@@ -28,6 +29,9 @@ struct ResizeRow {
   int64_t in_width = 0, out_width = 0, channels = 0;
   ResizeMix line;
   const ResizeMix* columns = nullptr;  // out_width
+  // All weights are multiples of 1/16: sums of bytes are exact in 16 bits. Where they do not stay between 0
+  // and 1, the two pixels are the same.
+  bool in_sixteenths = false;
   void* out = nullptr;
   float* space = nullptr;  // 2 * (in_width * channels + kResizePad), for this row alone
 };

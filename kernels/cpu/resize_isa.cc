@@ -96,7 +96,117 @@ void MixPixels(const ResizeRow& row, const ByteRange& range, Mix mix) {
   MixPixels<0>(row, range, mix);
 }
 
+#if !defined(__OPTIMIZE_SIZE__)
+// Vectors of 16-bit values, which wrap around.
+constexpr int kHalves = 2 * kLanes;
+typedef uint16_t Halves __attribute__((vector_size(kVectorBytes)));
+typedef uint16_t HalvesAnywhere __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
+
+TW_INLINE Halves LoadHalves(const uint16_t* p) {
+  return *reinterpret_cast<const HalvesAnywhere*>(p);
+}
+TW_INLINE void StoreHalves(uint16_t* p, Halves v) { *reinterpret_cast<HalvesAnywhere*>(p) = v; }
+
+// kHalves bytes.
+template <bool kIsSigned>
+TW_INLINE Halves WidenBytes(const uint8_t* p) {
+#if defined(__AVX512F__)
+  const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return reinterpret_cast<Halves>(kIsSigned ? _mm512_cvtepi8_epi16(v) : _mm512_cvtepu8_epi16(v));
+#elif defined(__AVX2__)
+  const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return reinterpret_cast<Halves>(kIsSigned ? _mm256_cvtepi8_epi16(v) : _mm256_cvtepu8_epi16(v));
+#elif defined(__SSE2__)
+  const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  const __m128i twice = _mm_unpacklo_epi8(v, v);
+  return reinterpret_cast<Halves>(kIsSigned ? _mm_srai_epi16(twice, 8) : _mm_srli_epi16(twice, 8));
+#elif defined(__ARM_NEON)
+  const uint8x8_t v = vld1_u8(p);
+  return reinterpret_cast<Halves>(kIsSigned ? vreinterpretq_u16_s16(vmovl_s8(vreinterpret_s8_u8(v)))
+                                            : vmovl_u8(v));
+#else
+  Halves v;
+  for (int i = 0; i < kHalves; ++i) {
+    v[i] = static_cast<uint16_t>(kIsSigned ? static_cast<int8_t>(p[i]) : int{p[i]});
+  }
+  return v;
+#endif
+}
+
+// The upper bytes.
+TW_INLINE void StoreUpperBytes(uint8_t* p, Halves v) {
+#if defined(__AVX512F__)
+  const __m512i upper = _mm512_srli_epi16(reinterpret_cast<__m512i>(v), 8);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi16_epi8(upper));
+#elif defined(__AVX2__)
+  const __m256i upper = _mm256_srli_epi16(reinterpret_cast<__m256i>(v), 8);
+  const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packus_epi16(upper, upper), 8);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_castsi256_si128(bytes));
+#elif defined(__SSE2__)
+  const __m128i upper = _mm_srli_epi16(reinterpret_cast<__m128i>(v), 8);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(upper, upper));
+#elif defined(__ARM_NEON)
+  vst1_u8(p, vshrn_n_u16(reinterpret_cast<uint16x8_t>(v), 8));
+#else
+  for (int i = 0; i < kHalves; ++i) p[i] = static_cast<uint8_t>(v[i] >> 8);
+#endif
+}
+
+// mixed[i] = upper[i] * weights[0] + lower[i] * weights[1], up to two vectors after the last one.
+template <bool kIsSigned>
+void MixLines(const ResizeRow& row, int64_t n, uint16_t* mixed) {
+  const uint8_t* upper = static_cast<const uint8_t*>(row.upper);
+  const uint8_t* lower = static_cast<const uint8_t*>(row.lower);
+  const Halves top = Halves{} + static_cast<uint16_t>(row.line.sixteenths[0]);
+  const Halves bottom = Halves{} + static_cast<uint16_t>(row.line.sixteenths[1]);
+  const auto mix = [&](const uint8_t* a, const uint8_t* b) {
+    return WidenBytes<kIsSigned>(a) * top + WidenBytes<kIsSigned>(b) * bottom;
+  };
+  int64_t i = 0;
+  for (; i + kHalves <= n; i += kHalves) StoreHalves(mixed + i, mix(upper + i, lower + i));
+  uint8_t rest[2][kHalves] = {};
+  for (int64_t k = i; k < n; ++k) {
+    rest[0][k - i] = upper[k];
+    rest[1][k - i] = lower[k];
+  }
+  StoreHalves(mixed + i, mix(rest[0], rest[1]));
+  StoreHalves(mixed + i + kHalves, Halves{});
+}
+
+// A row whose weights are in sixteenths. A result is the upper byte of a sum in 1/256, rounded, ties away
+// from zero.
+template <bool kIsSigned>
+void ResizeInSixteenths(const ResizeRow& row) {
+  const int64_t channels = row.channels;
+  uint16_t* mixed = reinterpret_cast<uint16_t*>(row.space);
+  MixLines<kIsSigned>(row, row.in_width * channels, mixed);
+  uint8_t* to = static_cast<uint8_t*>(row.out);
+  uint8_t* const end = to + row.out_width * channels;
+  for (const ResizeMix* column = row.columns; to < end; to += channels, ++column) {
+    const uint16_t *first = mixed + column->first * channels,
+                   *second = mixed + column->second * channels;
+    const Halves left = Halves{} + static_cast<uint16_t>(column->sixteenths[0]);
+    const Halves right = Halves{} + static_cast<uint16_t>(column->sixteenths[1]);
+    for (int64_t c = 0; c < channels; c += kHalves) {
+      Halves sum = LoadHalves(first + c) * left + LoadHalves(second + c) * right;
+      if (kIsSigned) sum -= sum >> 15;
+      sum += 128;
+      if (end - to - c >= kHalves) {
+        StoreUpperBytes(to + c, sum);
+        continue;
+      }
+      uint8_t last[kHalves];
+      StoreUpperBytes(last, sum);
+      CopyFewBytes<kHalves>(to + c, last, static_cast<int>(end - to - c));
+    }
+  }
+}
+#endif
+
 void ResizeBytes(const ResizeRow& row) {
+#if !defined(__OPTIMIZE_SIZE__)
+  if (row.in_sixteenths) return ResizeInSixteenths<false>(row);
+#endif
   const int64_t n = row.in_width * row.channels;
   float* upper = row.space;
   float* lower = row.space + n + kResizePad;
@@ -124,6 +234,9 @@ TW_INLINE V RoundMix(V sum, V sign) {
 }
 
 void ResizeSignedBytes(const ResizeRow& row) {
+#if !defined(__OPTIMIZE_SIZE__)
+  if (row.in_sixteenths) return ResizeInSixteenths<true>(row);
+#endif
   const int64_t n = row.in_width * row.channels;
   int32_t* mixed = reinterpret_cast<int32_t*>(row.space);
   const int32_t top = row.line.weights[0], bottom = row.line.weights[1];

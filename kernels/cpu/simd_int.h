@@ -383,7 +383,6 @@ TW_INLINE IVec LoadLanes(const int16_t* p) { return WidenInt16(p); }
 TW_INLINE IVec LoadLanes(const int32_t* p) { return LoadInts(p); }
 
 #if defined(__ARM_NEON)
-// v[j]: the lanes from p + j * step on.
 template <typename T>
 TW_INLINE void LoadFour(const T* p, int64_t step, IVec (&v)[4]) {
   if constexpr (sizeof(T) == 1) {
@@ -400,6 +399,21 @@ TW_INLINE void LoadFour(const T* p, int64_t step, IVec (&v)[4]) {
   for (int j = 0; j < 4; ++j) v[j] = LoadLanes(p + j * step);
 }
 #endif
+
+// va[j]: the lanes from a + j * a_step on, and the same of b.
+template <typename T>
+TW_INLINE void LoadFours(const T* a, int64_t a_step, IVec (&va)[4], const T* b, int64_t b_step,
+                         IVec (&vb)[4]) {
+#if defined(__ARM_NEON)
+  LoadFour(a, a_step, va);
+  LoadFour(b, b_step, vb);
+#else
+  for (int j = 0; j < 4; ++j) {
+    va[j] = LoadLanes(a + j * a_step);
+    vb[j] = LoadLanes(b + j * b_step);
+  }
+#endif
+}
 TW_INLINE void StoreLanes(int8_t* p, IVec v) { StoreBytes(p, v, kLanes); }
 TW_INLINE void StoreLanes(uint8_t* p, IVec v) { StoreBytes(p, v, kLanes); }
 TW_INLINE void StoreLanes(int32_t* p, IVec v) { StoreInts(p, v); }

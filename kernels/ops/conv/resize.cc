@@ -74,6 +74,23 @@ int32_t FixedScale(const OpParams& params, int32_t in, int32_t out) {
   return static_cast<int32_t>((from * kOne + to / 2) / to);
 }
 
+// Whether the weights are multiples of 1/16; sets `sixteenths`.
+#if defined(__OPTIMIZE_SIZE__)  // has no loops for them
+bool FindSixteenths(bool, ResizeMix*) { return false; }
+#else
+bool FindSixteenths(bool fixed, ResizeMix* mix) {
+  bool all = true;
+  for (int i = 0; i < 2; ++i) {
+    const float exact =
+        16.0f * (fixed ? static_cast<float>(mix->weights[i]) / kOne : mix->real_weights[i]);
+    const float bounded = std::clamp(exact, -32.0f, 32.0f);
+    mix->sixteenths[i] = static_cast<int16_t>(bounded);
+    all = all && static_cast<float>(mix->sixteenths[i]) == exact;
+  }
+  return all;
+}
+#endif
+
 // For output pixel i of an axis with `in` input and `out` output pixels.
 ResizeMix MixAt(const OpParams& params, bool fixed, int32_t i, int32_t in, int32_t out) {
   if (!fixed) return RealMixAt(params, i, in, ResizeScale(params, in, out));
@@ -120,13 +137,18 @@ Status RunResizeBilinear(const RunContext& context) {
                        : dtype == DType::kInt16 ? kernels.i16
                                                 : kernels.f32;
   ResizeMix* columns = reinterpret_cast<ResizeMix*>(context.scratch + s.columns_offset);
-  for (int32_t x = 0; x < out[2]; ++x) columns[x] = MixAt(params, fixed, x, in[2], out[2]);
+  bool in_sixteenths = true;
+  for (int32_t x = 0; x < out[2]; ++x) {
+    columns[x] = MixAt(params, fixed, x, in[2], out[2]);
+    in_sixteenths = FindSixteenths(fixed, &columns[x]) && in_sixteenths;
+  }
   const int64_t element = DTypeBits(dtype) / 8;
   const int64_t in_row = int64_t{in[2]} * in[3] * element;
   const int64_t out_row = int64_t{out[2]} * out[3] * element;
   context.pool->ParallelFor(int64_t{out[0]} * out[1], [&](int64_t task, int thread) {
     ResizeRow row;
     row.line = MixAt(params, fixed, static_cast<int32_t>(task % out[1]), in[1], out[1]);
+    row.in_sixteenths = FindSixteenths(fixed, &row.line) && in_sixteenths;
     const uint8_t* image = context.input_data<uint8_t>(0) + task / out[1] * in[1] * in_row;
     row.upper = image + row.line.first * in_row;
     row.lower = image + row.line.second * in_row;

@@ -65,10 +65,28 @@ ResizeMix RandomMix(std::mt19937* random, int64_t pixels) {
   return mix;
 }
 
+// The same with weights that are multiples of 1/16, some beyond 0 and 1 of a single pixel.
+ResizeMix SixteenthsMix(std::mt19937* random, int64_t pixels) {
+  ResizeMix mix = RandomMix(random, pixels);
+  int32_t second = static_cast<int32_t>((*random)() % 17);
+  if ((*random)() % 4 == 0) {
+    mix.second = mix.first;
+    second = static_cast<int32_t>((*random)() % 24) - 4;
+  }
+  mix.sixteenths[0] = static_cast<int16_t>(16 - second);
+  mix.sixteenths[1] = static_cast<int16_t>(second);
+  for (int i = 0; i < 2; ++i) {
+    mix.weights[i] = 64 * mix.sixteenths[i];
+    mix.real_weights[i] = static_cast<float>(mix.sixteenths[i]) / 16.0f;
+  }
+  return mix;
+}
+
 // Values that differ from what `mix` makes of the taps.
 template <typename T, typename Mix>
 int WrongValues(void (*kernel)(const ResizeRow&), int64_t channels, float least, float most,
-                Mix mix) {
+                Mix mix, bool in_sixteenths = false) {
+  const auto random_mix = in_sixteenths ? SixteenthsMix : RandomMix;
   std::mt19937 random(static_cast<unsigned>(channels));
   std::uniform_real_distribution<float> any(least, most + 0.99f);
   std::vector<T> upper(static_cast<size_t>(kInWidth * channels)), lower(upper.size());
@@ -77,7 +95,7 @@ int WrongValues(void (*kernel)(const ResizeRow&), int64_t channels, float least,
   upper[0] = lower[0] = static_cast<T>(least);
   upper.back() = lower.back() = static_cast<T>(most);
   std::vector<ResizeMix> columns;
-  for (int64_t x = 0; x < kOutWidth; ++x) columns.push_back(RandomMix(&random, kInWidth));
+  for (int64_t x = 0; x < kOutWidth; ++x) columns.push_back(random_mix(&random, kInWidth));
   std::vector<T> out(static_cast<size_t>(kOutWidth * channels) + 64, T{77});
   std::vector<float> space(2 * (upper.size() + kResizePad) + 1, 55.0f);
   ResizeRow row;
@@ -86,7 +104,9 @@ int WrongValues(void (*kernel)(const ResizeRow&), int64_t channels, float least,
   row.in_width = kInWidth;
   row.out_width = kOutWidth;
   row.channels = channels;
-  row.line = RandomMix(&random, 2);
+  row.line = random_mix(&random, 2);
+  row.in_sixteenths = in_sixteenths;
+  if (in_sixteenths && row.line.first == row.line.second) lower = upper;
   row.columns = columns.data();
   row.out = out.data();
   row.space = space.data();
@@ -115,6 +135,8 @@ TEST_CASE("resize rows: every instruction set, every number of channels", "[ops]
       CHECK(WrongValues<float>(kernels.f32, channels, -3.0f, 5.0f, MixReal) == 0);
       CHECK(WrongValues<uint8_t>(kernels.u8, channels, 0.0f, 255.0f, MixByte) == 0);
       CHECK(WrongValues<int8_t>(kernels.i8, channels, -128.0f, 127.0f, MixFixed) == 0);
+      CHECK(WrongValues<uint8_t>(kernels.u8, channels, 0.0f, 255.0f, MixByte, true) == 0);
+      CHECK(WrongValues<int8_t>(kernels.i8, channels, -128.0f, 127.0f, MixFixed, true) == 0);
       CHECK(WrongValues<int16_t>(kernels.i16, channels, -32768.0f, 32767.0f, MixFixed) == 0);
     }
   }
