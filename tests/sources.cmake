@@ -52,7 +52,7 @@ set(TEST_SOURCES
   kernels/ops/shared/gemm_plan_test.cc
   kernels/cpu/gemm_test.cc
   kernels/cpu/integer_depthwise_test.cc
-  kernels/cpu/integer_byte_tiles_test.cc
+  kernels/cpu/integer_ended_tiles_test.cc
   kernels/cpu/integer_gemm_test.cc
   kernels/cpu/integer_rows_test.cc
   kernels/cpu/pool_kernels_test.cc

@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/integer.h"
 #include "kernels/cpu/integer_blocks.h"
-#include "kernels/cpu/integer_byte_tiles.h"
+#include "kernels/cpu/integer_ended_tiles.h"
 #include "kernels/cpu/integer_ends.h"
 #include "kernels/cpu/integer_row_sums.h"
 #include "kernels/cpu/integer_tiles.h"
@@ -104,11 +104,11 @@ const int32_t* WeightsAt(const IntegerTask& t, int64_t n0) {
 #if defined(TW_ENDS_IN_TILES)
 // The block's tiles in a panel, where they EndsInTiles; false where there are no such tiles.
 template <class Kind>
-bool RunByteTiles(const IntegerTask& t, const Segments& s, const RowBlock& block,
-                  const Panel& panel) {
+bool RunEndedTiles(const IntegerTask& t, const Segments& s, const RowBlock& block,
+                   const Panel& panel) {
   const int64_t n0 = panel.vector * kLanes;
-  const auto of = t.flip == 0 ? ByteTilesOf<typename Kind::Native> : ByteTilesOf<Kind>;
-  const ByteTilesFunction* tiles = of(t, n0, panel.n_vectors);
+  const auto of = t.flip == 0 ? EndedTilesOf<typename Kind::Native> : EndedTilesOf<Kind>;
+  const EndedTilesFunction* tiles = of(t, n0, panel.n_vectors);
   if (tiles == nullptr) return false;
   const int32_t* w = WeightsAt<Kind>(t, n0);
   for (int64_t row = block.begin, i = 0; row < block.end;) {
@@ -192,7 +192,7 @@ void Run(const IntegerTask& t) {
       const Panel panel = PanelAt(t.n, p);
 #if defined(TW_ENDS_IN_TILES)
       if constexpr (Kind::kPackedSize == 1) {
-        if (in_tiles && RunByteTiles<Kind>(t, s, block, panel)) continue;
+        if (in_tiles && RunEndedTiles<Kind>(t, s, block, panel)) continue;
       }
 #endif
       RunPanel<Kind>(t, s, block, panel);

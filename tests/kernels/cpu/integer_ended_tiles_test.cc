@@ -1,19 +1,21 @@
-// Sums of the integer GEMM that end in bytes beside the sums themselves, of every instruction set that this
-// processor has: tiles may end in bytes without storing their sums.
+// Sums of the integer GEMM that end in bytes or floats beside the sums themselves, of every instruction set that
+// this processor has: tiles may end in them without storing their sums.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
 
 #include "kernels/contract/cpu_kernels.h"
+#include "kernels/contract/kept_range.h"
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/shared/quant.h"
 #include "tests/support/cpu_tables.h"
 #include "tests/support/single_factors.h"
 
 namespace topwork {
-namespace integer_byte_tiles_test {
+namespace integer_ended_tiles_test {
 
 // m rows of `runs` runs of run_k values, which lie `step` apart, by n columns.
 struct Product {
@@ -29,6 +31,7 @@ struct Data {
   std::vector<uint8_t> a, w;
   std::vector<int64_t> run_offsets;
   std::vector<int32_t> bias, mantissas, rights, row_term;
+  std::vector<float> scale, float_bias, addend;
 
   Data(const Product& p, std::mt19937* random) {
     const auto below = [&](int64_t n) { return static_cast<int64_t>((*random)()) % n; };
@@ -42,8 +45,11 @@ struct Data {
       bias.push_back(static_cast<int32_t>(below(40000)) - 10000);
       mantissas.push_back(static_cast<int32_t>((int64_t{1} << 30) + below(int64_t{1} << 30)));
       rights.push_back(static_cast<int32_t>(7 + below(4)));
+      scale.push_back(static_cast<float>(1 + below(100)) / 4096.0f);
+      float_bias.push_back(static_cast<float>(below(100)) - 50.0f);
     }
     for (int64_t i = 0; i < p.m; ++i) row_term.push_back(static_cast<int32_t>(below(20000)) - 9000);
+    for (int64_t i = 0; i < p.m * p.n; ++i) addend.push_back(static_cast<float>(below(64)) - 31.0f);
   }
 };
 
@@ -63,6 +69,50 @@ int32_t Expected(const Product& p, const Data& d, const std::vector<int32_t>& su
   const int32_t sum = sums[i] + d.bias[column] + (p.has_terms ? d.row_term[row] : 0);
   const int32_t scaled = MultiplyByFactor(sum, {d.mantissas[column], -d.rights[column]});
   return std::min(std::max(scaled, p.least), p.most) + p.zero_point;
+}
+
+// Whether f is what element i ends in, but for the rounding of a product.
+bool IsExpected(const Product& p, const Data& d, const IntegerTask& task, int32_t sum,
+                int32_t w_sum, size_t i, float f) {
+  const size_t column = i % static_cast<size_t>(p.n);
+  const double product = (static_cast<double>(sum) - *task.row_zero * w_sum) *
+                         static_cast<double>(d.scale[column] * *task.row_scale);
+  const double expected = product + static_cast<double>(d.float_bias[column]) +
+                          (p.has_terms ? static_cast<double>(d.addend[i]) : 0.0);
+  const double bounded =
+      std::min(std::max(expected, static_cast<double>(task.lo)), static_cast<double>(task.hi));
+  return std::abs(bounded - static_cast<double>(f)) <= 3e-7 * (std::abs(product) + 100.0);
+}
+
+// All rows share a scale and a zero point.
+void CheckFloats(const IntegerGemm& gemm, const Product& p, const Data& d, IntegerTask task,
+                 const std::vector<int32_t>& sums) {
+  const float row_scale = 0.25f, guard = 1234.5f;
+  const int32_t row_zero = p.zero_point;
+  task.scale = d.scale.data();
+  task.float_bias = d.float_bias.data();
+  task.row_scale = &row_scale;
+  task.row_zero = &row_zero;
+  task.lo = -300.0f;
+  task.hi = p.is_unsigned ? 200.0f : 1e30f;
+  task.addend = p.has_terms ? d.addend.data() : nullptr;
+  KeptRange::Lanes range = {};
+  task.range = &range;
+  const auto floats = Run<float>(gemm, task, IntegerEpilogue::kFloat, guard);
+  const int32_t* w_sums = gemm.sums(task.packed, p.n, p.runs, p.run_k);
+  const size_t n = static_cast<size_t>(p.m * p.n);
+  float least = 0.0f, most = 0.0f;
+  int64_t n_wrong = 0;
+  for (size_t i = 0; i < floats.size(); ++i) {
+    const int32_t w_sum = w_sums[i % static_cast<size_t>(p.n)];
+    n_wrong += !(i < n ? IsExpected(p, d, task, sums[i], w_sum, i, floats[i]) : floats[i] == guard);
+    if (i >= n) continue;
+    least = std::min(least, floats[i]);
+    most = std::max(most, floats[i]);
+  }
+  CHECK(n_wrong == 0);
+  CHECK(*std::min_element(range.least, range.least + kRangeLanes) == least);
+  CHECK(*std::max_element(range.most, range.most + kRangeLanes) == most);
 }
 
 void Check(const IntegerKernels& kernels, const IntegerGemm& gemm, const Product& p, const Data& d,
@@ -120,10 +170,12 @@ void Check(const IntegerKernels& kernels, const IntegerGemm& gemm, const Product
                 << (p.over_read ? ", read beyond" : "") << (p.is_unsigned ? ", unsigned" : "")
                 << (p.has_terms ? ", terms of rows" : "") << (single ? ", single factors" : ""));
   CHECK(n_wrong == 0);
+  CheckFloats(gemm, p, d, task, sums);
 }
 
-TEST_CASE("integer gemm: bytes are what the sums end in at every height, width and depth",
-          "[ops][sets]") {
+TEST_CASE(
+    "integer gemm: bytes and floats are what the sums end in at every height, width and depth",
+    "[ops][sets]") {
   std::mt19937 random(12);
   for (const CpuKernels* cpu : test::TestedCpuKernels()) {
     const IntegerKernels& kernels = *cpu->integer;
@@ -148,5 +200,5 @@ TEST_CASE("integer gemm: bytes are what the sums end in at every height, width a
   }
 }
 
-}  // namespace integer_byte_tiles_test
+}  // namespace integer_ended_tiles_test
 }  // namespace topwork

@@ -1,7 +1,7 @@
-// Register tiles whose sums end in bytes without leaving the registers; for integer_gemm_isa.cc.
+// Register tiles whose sums end in bytes or floats without leaving the registers; for integer_gemm_isa.cc.
 // Only where that pays: TW_ENDS_IN_TILES.
-#ifndef TOPWORK_KERNELS_CPU_INTEGER_BYTE_TILES_H_
-#define TOPWORK_KERNELS_CPU_INTEGER_BYTE_TILES_H_
+#ifndef TOPWORK_KERNELS_CPU_INTEGER_ENDED_TILES_H_
+#define TOPWORK_KERNELS_CPU_INTEGER_ENDED_TILES_H_
 
 #include <utility>
 
@@ -95,8 +95,63 @@ void ByteTiles(const IntegerTask& t, const uint8_t* const* a, const Segments& s,
   }
 }
 
-using ByteTilesFunction = void (*)(const IntegerTask&, const uint8_t* const*, const Segments&,
-                                   const int32_t*, int64_t, int64_t, int64_t);
+// A row of floats.
+template <int kN>
+TW_INLINE void EndFloatRow(const IVec (&sums)[kN], const Vec (&scale)[kN], const Vec (&bias)[kN],
+                           Vec lo, Vec hi, const float* addend, float* out, Vec* least, Vec* most) {
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+    Vec f = ToFloat(sums[j]) * scale[j] + bias[j];
+    if (addend != nullptr) f += Load(addend + j * kLanes);
+    f = Clamp(f, lo, hi);
+    *least = Lesser(f, *least);
+    *most = Greater(f, *most);
+    Store(out + j * kLanes, f);
+  }
+}
+
+// The same as ByteTiles of floats, where all rows share a scale.
+template <class Kind, int kM, int kN>
+void FloatTiles(const IntegerTask& t, const uint8_t* const* a, const Segments& s, const int32_t* w,
+                int64_t n, int64_t n_tiles, int64_t row) {
+  constexpr int kA = Shape<Kind, kM, kN>::kA, kW = Shape<Kind, kM, kN>::kW;
+  const int32_t* sums = Sums<Kind>(t.packed, t.n, t.runs, t.run_k) + n;
+  const int32_t zero = t.row_zero != nullptr ? *t.row_zero : 0;
+  alignas(kVectorBytes) int32_t start[kN * kLanes];
+  Vec scale[kN], bias[kN], least = Vec{}, most = Vec{};
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+    const int64_t at = j * kLanes;
+    StoreInts(start + at, LoadInts(sums + at) * -zero);
+    scale[j] = Load(t.scale + n + at) * *t.row_scale;
+    bias[j] = t.float_bias != nullptr ? Load(t.float_bias + n + at) : Vec{};
+  }
+  const Vec lo = Vec{} + t.lo, hi = Vec{} + t.hi;
+  const int64_t ldc = t.ldc, addend_step = t.addend != nullptr ? ldc : 0;
+  const Segments own = s;
+  const float* addend = t.addend != nullptr ? t.addend + row * ldc + n : nullptr;
+  float* out = static_cast<float*>(t.c) + row * ldc + n;
+  for (int64_t i = 0; i < n_tiles; ++i, a += kM) {
+    IVec acc[kA][kW];
+#pragma GCC unroll 8
+    for (int m = 0; m < kA; ++m) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kW; ++j) acc[m][j] = BiasOf<Kind>(start, j);
+    }
+    AddSegments<Kind, kM, kN, false>(acc, a, own, w);
+#pragma GCC unroll 8
+    for (int m = 0; m < kM; ++m, out += ldc, addend += addend_step) {
+      IVec v[kN];
+#pragma GCC unroll 4
+      for (int j = 0; j < kN; ++j) v[j] = SumsOf<Kind>(acc, m, j);
+      EndFloatRow(v, scale, bias, lo, hi, addend, out, &least, &most);
+    }
+  }
+  if (t.range != nullptr) WidenRange(t.range, least, most);
+}
+
+using EndedTilesFunction = void (*)(const IntegerTask&, const uint8_t* const*, const Segments&,
+                                    const int32_t*, int64_t, int64_t, int64_t);
 
 // Of the widest panels, the tile of [rows - 1]. (Others are few, and gcc 12 has the weights of some of them
 // in memory, to keep in registers what ends them.)
@@ -104,21 +159,29 @@ template <class Kind, class Columns, class Rows = std::make_integer_sequence<int
 struct WidestByteTiles;
 template <class Kind, class Columns, int... kRow>
 struct WidestByteTiles<Kind, Columns, std::integer_sequence<int, kRow...>> {
-  static constexpr ByteTilesFunction kTable[] = {
+  static constexpr EndedTilesFunction kTable[] = {
       ByteTiles<Kind, Columns, kRow + 1, kMaxVectors>...};
+};
+template <class Kind, class Rows = std::make_integer_sequence<int, kRows>>
+struct WidestFloatTiles;
+template <class Kind, int... kRow>
+struct WidestFloatTiles<Kind, std::integer_sequence<int, kRow...>> {
+  static constexpr EndedTilesFunction kTable[] = {FloatTiles<Kind, kRow + 1, kMaxVectors>...};
 };
 
 // Whether a product's sums can end so.
 inline bool EndsInTiles(const IntegerTask& t, const Segments& s) {
-  return t.epilogue == IntegerEpilogue::kBytes && t.factors.real == nullptr && t.factors.small &&
-         s.tail == 0;
+  if (s.tail != 0) return false;
+  if (t.epilogue == IntegerEpilogue::kFloat) return t.row_step == 0 && t.run_scale == nullptr;
+  return t.epilogue == IntegerEpilogue::kBytes && t.factors.real == nullptr && t.factors.small;
 }
 
 // Those of n_vectors vectors of columns from n0 on, by their rows, or null: there are none.
 template <class Kind>
-const ByteTilesFunction* ByteTilesOf(const IntegerTask& t, [[maybe_unused]] int64_t n0,
-                                     int n_vectors) {
+const EndedTilesFunction* EndedTilesOf(const IntegerTask& t, [[maybe_unused]] int64_t n0,
+                                       int n_vectors) {
   if (n_vectors < kMaxVectors || n0 + kTileColumns > t.n) return nullptr;
+  if (t.epilogue == IntegerEpilogue::kFloat) return WidestFloatTiles<Kind>::kTable;
 #if defined(TW_HAVE_SINGLE_FACTORS)
   if (!HaveSingles(t.factors.single, n0, n_vectors * kLanes)) return nullptr;
   return t.factors.single.shift != nullptr
@@ -137,4 +200,4 @@ const ByteTilesFunction* ByteTilesOf(const IntegerTask& t, [[maybe_unused]] int6
 
 #endif
 
-#endif  // TOPWORK_KERNELS_CPU_INTEGER_BYTE_TILES_H_
+#endif  // TOPWORK_KERNELS_CPU_INTEGER_ENDED_TILES_H_
