@@ -14,16 +14,23 @@ namespace topwork {
 namespace TW_ISA {
 namespace {
 
-// What accumulators of vector j of columns begin with, of the columns' biases.
-template <class Kind>
-TW_INLINE IVec BiasOf(const int32_t* bias, int j) {
+// Accumulators begin with a number for each column.
+template <class Kind, int kA, int kW>
+TW_INLINE void BeginSums(const int32_t* start, IVec (&acc)[kA][kW]) {
+#pragma GCC unroll 8
+  for (int m = 0; m < kA; ++m) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kW; ++j) {
 #if defined(TW_HAVE_BYTE_PAIRS)
-  if constexpr (Kind::kPaired) {  // j: a pair of columns
-    return reinterpret_cast<IVec>(
-        vreinterpretq_s32_s64(vld1q_dup_s64(reinterpret_cast<const int64_t*>(bias + 2 * j))));
-  }
+      if constexpr (Kind::kPaired) {  // j: a pair of columns
+        const int64_t* pair = reinterpret_cast<const int64_t*>(start + 2 * j);
+        acc[m][j] = reinterpret_cast<IVec>(vreinterpretq_s32_s64(vld1q_dup_s64(pair)));
+        continue;
+      }
 #endif
-  return LoadInts(bias + j * kLanes);
+      acc[m][j] = LoadInts(start + j * kLanes);
+    }
+  }
 }
 
 // Adds the terms of kM rows to their sums.
@@ -81,32 +88,13 @@ void ByteTiles(const IntegerTask& t, const uint8_t* const* a, const Segments& s,
   uint8_t* out = static_cast<uint8_t*>(t.c) + row * ldc + n;
   for (int64_t i = 0; i < n_tiles; ++i, a += kM, out += kM * ldc) {
     IVec acc[kA][kW];
-#pragma GCC unroll 8
-    for (int m = 0; m < kA; ++m) {
-#pragma GCC unroll 8
-      for (int j = 0; j < kW; ++j) acc[m][j] = BiasOf<Kind>(bias, j);
-    }
+    BeginSums<Kind>(bias, acc);
     if (__builtin_expect(row_term != nullptr, 0)) {
       AddRowTerms<Kind, kM>(acc, row_term);
       row_term += kM;
     }
     AddSegments<Kind, kM, kN, false>(acc, a, own, w);
     EndRows<Kind, Columns, kM, kN>(columns, range, acc, out, ldc);
-  }
-}
-
-// A row of floats.
-template <int kN>
-TW_INLINE void EndFloatRow(const IVec (&sums)[kN], const Vec (&scale)[kN], const Vec (&bias)[kN],
-                           Vec lo, Vec hi, const float* addend, float* out, Vec* least, Vec* most) {
-#pragma GCC unroll 4
-  for (int j = 0; j < kN; ++j) {
-    Vec f = ToFloat(sums[j]) * scale[j] + bias[j];
-    if (addend != nullptr) f += Load(addend + j * kLanes);
-    f = Clamp(f, lo, hi);
-    *least = Lesser(f, *least);
-    *most = Greater(f, *most);
-    Store(out + j * kLanes, f);
   }
 }
 
@@ -133,11 +121,7 @@ void FloatTiles(const IntegerTask& t, const uint8_t* const* a, const Segments& s
   float* out = static_cast<float*>(t.c) + row * ldc + n;
   for (int64_t i = 0; i < n_tiles; ++i, a += kM) {
     IVec acc[kA][kW];
-#pragma GCC unroll 8
-    for (int m = 0; m < kA; ++m) {
-#pragma GCC unroll 8
-      for (int j = 0; j < kW; ++j) acc[m][j] = BiasOf<Kind>(start, j);
-    }
+    BeginSums<Kind>(start, acc);
     AddSegments<Kind, kM, kN, false>(acc, a, own, w);
 #pragma GCC unroll 8
     for (int m = 0; m < kM; ++m, out += ldc, addend += addend_step) {

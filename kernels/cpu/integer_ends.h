@@ -215,7 +215,22 @@ TW_INLINE void EndFloatColumn(const IntegerTask& t, const FloatColumn& c, const 
 }
 
 #if !defined(__OPTIMIZE_SIZE__)
-// The same of kN whole vectors, where all rows share a scale.
+// A row of kN whole vectors.
+template <int kN>
+TW_INLINE void EndFloatRow(const IVec (&sums)[kN], const Vec (&scale)[kN], const Vec (&bias)[kN],
+                           Vec lo, Vec hi, const float* addend, float* out, Vec* least, Vec* most) {
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+    Vec f = ToFloat(sums[j]) * scale[j] + bias[j];
+    if (addend != nullptr) f += Load(addend + j * kLanes);
+    f = Clamp(f, lo, hi);
+    *least = Lesser(f, *least);
+    *most = Greater(f, *most);
+    Store(out + j * kLanes, f);
+  }
+}
+
+// Rows of kN whole vectors, where all rows share a scale.
 template <int kN>
 void EndFloatRows(const IntegerTask& t, const int32_t* products, const int32_t* sums, int64_t row,
                   int rows, int64_t n0) {
@@ -234,22 +249,11 @@ void EndFloatRows(const IntegerTask& t, const int32_t* products, const int32_t* 
   const float* addend = t.addend != nullptr ? t.addend + row * ldc + n0 : nullptr;
   float* out = static_cast<float*>(t.c) + row * ldc + n0;
   for (int m = 0; m < rows; ++m, out += ldc, products += kN * kLanes) {
-    Vec f[kN];
+    IVec v[kN];
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) {
-      f[j] = ToFloat(LoadInts(products + j * kLanes) - sum[j]) * scale[j] + bias[j];
-    }
-    if (addend != nullptr) {
-#pragma GCC unroll 4
-      for (int j = 0; j < kN; ++j) f[j] += Load(addend + m * ldc + j * kLanes);
-    }
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) {
-      f[j] = Clamp(f[j], lo, hi);
-      least = Lesser(f[j], least);
-      most = Greater(f[j], most);
-      Store(out + j * kLanes, f[j]);
-    }
+    for (int j = 0; j < kN; ++j) v[j] = LoadInts(products + j * kLanes) - sum[j];
+    EndFloatRow(v, scale, bias, lo, hi, addend != nullptr ? addend + m * ldc : nullptr, out, &least,
+                &most);
   }
   if (t.range != nullptr) WidenRange(t.range, least, most);
 }

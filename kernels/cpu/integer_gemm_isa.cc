@@ -1,5 +1,6 @@
 // The integer GEMM: what comes before and after its register tiles (integer_tiles.h). A tile
-// leaves its sums in a buffer, from which the epilogue takes them.
+// leaves its sums in a buffer, from which the epilogue takes them, or ends them itself
+// (integer_ended_tiles.h).
 //
 // With TW_ISA_BYTES_ONLY this makes products of bytes alone (avxvnni, i8mm: see cpu_kernels.h).
 #if defined(TW_ISA_BYTES_ONLY) && defined(__ARM_FEATURE_MATMUL_INT8)
