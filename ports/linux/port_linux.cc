@@ -105,6 +105,8 @@ std::string ErrorText(int error) {
 
 namespace {
 
+constexpr size_t kLargePage = size_t{2} << 20;
+
 // Takes the pages from `from` on to `end` with one call, where the system (Linux 5.14) can: taking one at
 // the first touch of each costs more than filling it.
 void TakePages(void* from, void* end) {
@@ -117,13 +119,16 @@ void TakePages(void* from, void* end) {
 
 }  // namespace
 
+size_t InLargePages(size_t size) {
+  return (size + kLargePage / 8 * 3) / kLargePage * kLargePage;  // of impossible sizes 0
+}
+
 void* AlignedAlloc(size_t alignment, size_t size) {
   void* pointer = nullptr;
 #if defined(MADV_HUGEPAGE)
   // Large blocks lie in large pages. A last one is taken, too, that is filled to five eighths.
-  constexpr size_t kLargePage = size_t{2} << 20, kLeastTaken = size_t{256} << 10;
-  const size_t large = size / kLargePage * kLargePage;
-  const size_t rounded = size - large < kLargePage / 8 * 5 ? large : large + kLargePage;
+  constexpr size_t kLeastTaken = size_t{256} << 10;
+  const size_t rounded = InLargePages(size);
   const bool in_large = rounded > 0 && alignment <= kLargePage;
   if (posix_memalign(&pointer, in_large ? kLargePage : alignment, size) != 0) return nullptr;
   uint8_t* const block = static_cast<uint8_t*>(pointer);

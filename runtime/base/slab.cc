@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "ports/port.h"
+
 namespace topwork {
 
 struct SlabAllocator::Slab {
@@ -52,7 +54,8 @@ struct SlabAllocator::Slab {
 SlabAllocator::SlabAllocator(size_t bytes, const Allocator& from)
     : slab_(new Slab), allocator_{Slab::Allocate, Slab::Deallocate, slab_} {
   slab_->from = from;
-  slab_->bytes = bytes;
+  const size_t rounded = port::InLargePages(bytes);
+  slab_->bytes = rounded > bytes ? rounded : bytes;
 }
 
 SlabAllocator::~SlabAllocator() { slab_->Leave(); }

@@ -15,7 +15,8 @@ namespace topwork {
 // Any thread may take blocks and give them back.
 class SlabAllocator {
  public:
-  // `bytes`: of all blocks together, each rounded up to kAlignment.
+  // `bytes`: of all blocks together, each rounded up to kAlignment. More is taken where the last large page
+  // would not be full (port::InLargePages).
   SlabAllocator(size_t bytes, const Allocator& from);
   ~SlabAllocator();
   SlabAllocator(const SlabAllocator&) = delete;

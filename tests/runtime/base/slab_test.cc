@@ -75,6 +75,21 @@ TEST_CASE("slab: blocks lie in one and do not overlap, others come by themselves
   CHECK(counted.live_bytes == 0);
 }
 
+// A large page that reaches beyond the block is given by chance, as what lies behind the block allows.
+TEST_CASE("slab: a last large page that is filled to five eighths is taken whole", "[base]") {
+  constexpr int64_t kLarge = int64_t{2} << 20;
+  const auto taken = [](int64_t bytes) {
+    Counted counted;
+    SlabAllocator slab(static_cast<size_t>(bytes), counted.table());
+    const Buffer block = Take(slab.allocator(), 1000, 1);
+    return counted.live_bytes.load();
+  };
+  CHECK(taken(kLarge + kLarge / 8 * 5) == 2 * kLarge);
+  CHECK(taken(kLarge + kLarge / 8 * 5 - 1) == kLarge + kLarge / 8 * 5 - 1);
+  CHECK(taken(kLarge) == kLarge);
+  CHECK(taken(5000) == 5000);
+}
+
 TEST_CASE("slab: without memory for the whole, blocks come by themselves or fail", "[base]") {
   Counted counted;
   SlabAllocator slab(1024, counted.table());
