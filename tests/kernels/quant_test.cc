@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
+#include <vector>
 
 namespace topwork {
 namespace test {
@@ -19,6 +20,28 @@ TEST_CASE("quant: factors keep 31 bits", "[ops][quant]") {
   }
   CHECK(MakeFixedFactor(0.0).mantissa == 0);
   CHECK(MakeFixedFactor(std::ldexp(1.0, -40)).mantissa == 0);
+}
+
+TEST_CASE("quant: factors are those of TFLite's QuantizeMultiplier", "[ops][quant]") {
+  std::mt19937_64 random(11);
+  std::vector<double> factors = {
+      std::ldexp(1.0, -32), std::ldexp(0.99999999999, -32), 1e30, 1e-320,
+      std::ldexp(static_cast<double>((int64_t{1} << 32) - 1), -40)};  // a tie
+  for (int i = 0; i < 2000; ++i) {
+    const double fraction = static_cast<double>(random() >> 11) * 0x1p-53;
+    factors.push_back(std::ldexp(fraction, i % 80 - 40));
+  }
+  for (const double factor : factors) {
+    int shift = 0;
+    int64_t mantissa = std::llround(std::ldexp(std::frexp(factor, &shift), 31));
+    if (mantissa == int64_t{1} << 31) {
+      mantissa /= 2;
+      ++shift;
+    }
+    const FixedFactor fixed = MakeFixedFactor(factor);
+    CHECK(fixed.mantissa == (shift < -31 ? 0 : mantissa));
+    CHECK(fixed.shift == (shift < -31 ? 0 : shift));
+  }
 }
 
 TEST_CASE("quant: rounds twice, as the reference CONV_2D does", "[ops][quant]") {

@@ -140,9 +140,9 @@ Status PrepareRareFullyConnected(PrepareContext* context, const FullyConnectedSh
   }
   RareFullyConnectedState* state = context->NewState<RareFullyConnectedState>();
   static_cast<FullyConnectedShape&>(*state) = shape;
+  const OutputFactors factors(*context->input(0), *context->input(1), context->output(0));
   for (int64_t unit = 0; unit < shape.units; ++unit) {
-    const double factor = OutputFactor(*context->input(0), *context->input(1), context->output(0),
-                                       static_cast<size_t>(unit));
+    const double factor = factors.Of(unit);
     state->factors.push_back(MakeFixedFactor(factor));
     if (!IsShuffled(context->params()) && context->input(0)->dtype == DType::kUInt8) {
       state->real_factor = factor;

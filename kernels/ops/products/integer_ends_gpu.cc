@@ -70,13 +70,12 @@ Epilogues MakeEpilogues(const GpuContext& context, const Channels& channels, boo
   Epilogues to;
   to.ending = by_reals ? Ending::kReal : Ending::kSmall;
   if (context.program().is_trial) return to;
+  const OutputFactors factors(*context.input(0), *context.input(1), context.output(0));
   for (int64_t place = 0; place < channels.n_places(); ++place) {
     const int64_t c = channels.At(place);
     const int64_t offset = c < 0 ? 0 : BiasAt(context, c) + correction(c);
     to.offsets.push_back(static_cast<int32_t>(static_cast<uint32_t>(offset)));
-    to.factors.push_back(c < 0 ? 0.0
-                               : OutputFactor(*context.input(0), *context.input(1),
-                                              context.output(0), static_cast<size_t>(c)));
+    to.factors.push_back(c < 0 ? 0.0 : factors.Of(c));
     const SplitFactor fixed(MakeFixedFactor(to.factors.back()));
     const bool is_small = fixed.mantissa == 0 || (fixed.left == 0 && fixed.right > 0);
     if (!by_reals && (!is_small || std::abs(offset) + reach >= kLimit)) to.ending = Ending::kFixed;

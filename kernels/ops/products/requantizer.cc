@@ -42,36 +42,42 @@ TensorView RoundedOutput(const PrepareContext& context) {
   return view;
 }
 
-double OutputFactor(const TensorView& data, const TensorView& weights_view,
-                    const TensorView& output, size_t channel) {
-  const float in = ScaleOf(data);
-  const float weights = ScaleOf(weights_view, channel);
+OutputFactors::OutputFactors(const TensorView& data, const TensorView& weights,
+                             const TensorView& output)
+    : scales_(weights.quantization->scales.data()),
+      step_(weights.quantization->scales.size() == 1 ? 0 : 1),
+      in_(ScaleOf(data)),
+      out_(static_cast<double>(ScaleOf(output))),
+      single_(data.dtype == DType::kUInt8) {}
+
+double OutputFactors::Of(int64_t channel) const {
+  const float weights = scales_[channel * step_];
   // TFLite's operators on uint8 take the product in single precision.
-  const double product = data.dtype == DType::kUInt8
-                             ? static_cast<double>(in * weights)
-                             : static_cast<double>(in) * static_cast<double>(weights);
-  return std::min(product / static_cast<double>(ScaleOf(output)), 1e30);
+  const double product = single_ ? static_cast<double>(in_ * weights)
+                                 : static_cast<double>(in_) * static_cast<double>(weights);
+  return std::min(product / out_, 1e30);
 }
 
 void Requantizer::ResizeFactors(size_t n) {
   const SplitFactor padding(kPadding);
   mantissas_.assign(n, padding.mantissa);
-  lefts_.assign(n, padding.left);
   rights_.assign(n, padding.right);
 }
 
 void Requantizer::SetFactor(size_t entry, FixedFactor factor) {
   const SplitFactor split(factor);
   mantissas_[entry] = split.mantissa;
-  lefts_[entry] = split.left;
   rights_[entry] = split.right;
-  if (split.left > 0) shifts_left_ = true;
+  if (split.left == 0) return;
+  lefts_.resize(mantissas_.size());
+  lefts_[entry] = split.left;
 }
 
 void Requantizer::FindSmallFactors() {
-  bool small = reals_.empty() && !shifts_left_;
-  for (const int32_t mantissa : mantissas_) small = small && mantissa >= 1 << 30;
-  for (const int32_t right : rights_) small = small && right >= 1 && right <= 30;
+  bool small = reals_.empty() && lefts_.empty();
+  for (size_t i = 0; i < mantissas_.size() && small; ++i) {
+    small = mantissas_[i] >= 1 << 30 && rights_[i] >= 1 && rights_[i] <= 30;
+  }
   has_small_factors_ = small;
 }
 
@@ -124,16 +130,19 @@ Status Requantizer::PlanBytesFactors(const PrepareContext& context, const Channe
   } else {
     ResizeFactors(n);
   }
-  const TensorView &data = *context.input(inputs.data), &weights = *context.input(inputs.weights);
   const TensorView output = RoundedOutput(context);
+  const OutputFactors factors(*context.input(inputs.data), *context.input(inputs.weights), output);
   // Where only shapes are wanted, no factor is needed.
-  const int64_t n_channels = context.packs() ? layout.groups * layout.channels : 0;
-  for (int64_t c = 0; c < n_channels; ++c) {
-    const double factor = OutputFactor(data, weights, output, static_cast<size_t>(c));
-    if (real) {
-      reals_[layout.Entry(c)] = factor;
-    } else {
-      SetFactor(layout.Entry(c), MakeFixedFactor(factor));
+  const int64_t groups = context.packs() ? layout.groups : 0;
+  for (int64_t g = 0; g < groups; ++g) {
+    for (int64_t c = 0; c < layout.channels; ++c) {
+      const size_t entry = static_cast<size_t>(g * layout.padded + c);
+      const double factor = factors.Of(g * layout.channels + c);
+      if (real) {
+        reals_[entry] = factor;
+      } else {
+        SetFactor(entry, MakeFixedFactor(factor));
+      }
     }
   }
   for (std::vector<int32_t>* part : {&mantissas_, &lefts_, &rights_}) RepeatChannels(layout, part);
@@ -153,10 +162,11 @@ Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
   if (IsInt16(arithmetic)) {
     const TensorView* bias = context.input(inputs.bias);
     bias_64_ = bias == nullptr || bias->dtype == DType::kInt64;
-    const TensorView &data = *context.input(inputs.data), &weights = *context.input(inputs.weights);
     const TensorView output = RoundedOutput(context);
+    const OutputFactors factors(*context.input(inputs.data), *context.input(inputs.weights),
+                                output);
     for (int64_t c = 0; c < n_channels; ++c) {
-      const double factor = OutputFactor(data, weights, output, static_cast<size_t>(c));
+      const double factor = factors.Of(c);
       if (real) {
         reals_.push_back(factor);
       } else {
@@ -187,7 +197,7 @@ ColumnFactors Requantizer::FactorsFrom(int64_t first, bool small) const {
   }
   if (mantissas_.empty()) return factors;
   factors.mantissa = mantissas_.data() + first;
-  factors.left = shifts_left_ ? lefts_.data() + first : nullptr;
+  factors.left = lefts_.empty() ? nullptr : lefts_.data() + first;
   factors.right = rights_.data() + first;
   if (small && !single_scales_.empty()) {
     factors.single = {single_scales_.data() + first, single_addends_.data() + first,

@@ -32,8 +32,18 @@ struct ProductInputs {
 TensorView RoundedOutput(const PrepareContext& context);
 
 // in_scale * weight_scale[channel] / out_scale, of tensors whose scales were checked.
-double OutputFactor(const TensorView& data, const TensorView& weights, const TensorView& output,
-                    size_t channel);
+class OutputFactors {
+ public:
+  OutputFactors(const TensorView& data, const TensorView& weights, const TensorView& output);
+  double Of(int64_t channel) const;
+
+ private:
+  const float* scales_;  // of the weights
+  int64_t step_;         // 0: one scale for all channels
+  float in_;
+  double out_;
+  bool single_;
+};
 
 // A factor as ColumnFactors and tw_rescale (gpu/integers.clh) take it.
 struct SplitFactor {
@@ -102,10 +112,10 @@ class Requantizer {
   ColumnFactors FactorsFrom(int64_t first, bool small) const;
 
   // kBytes: fixed point, or reals_.
-  std::vector<int32_t> mantissas_, lefts_, rights_;
+  std::vector<int32_t> mantissas_, rights_, lefts_;    // none shifts to the left: no lefts_
   std::vector<float> single_scales_, single_addends_;  // or none
   std::vector<int32_t> single_bias_, single_shifts_;
-  bool shifts_left_ = false, has_small_factors_ = false;
+  bool has_small_factors_ = false;
   int32_t least_ = 0, most_ = 0, zero_point_ = 0;  // the first two relative to the third
   // kInt16, by channel: fixed point, or reals_.
   std::vector<FixedFactor> factors_;

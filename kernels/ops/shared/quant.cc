@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/ops/shared/activation.h"
 #include "kernels/ops/shared/scales.h"
@@ -20,19 +21,18 @@ int64_t QuantizedValue(float real, float scale, int32_t zero_point) {
 }  // namespace
 
 FixedFactor MakeFixedFactor(double factor) {
-  FixedFactor result;
-  if (factor == 0.0) return result;
-  int exponent = 0;
-  const double fraction = std::frexp(factor, &exponent);
-  // To nearest, ties away from zero; the sum is exact.
-  const double scaled = fraction * static_cast<double>(int64_t{1} << 31);
-  int64_t mantissa = static_cast<int64_t>(scaled + (scaled < 0.0 ? -0.5 : 0.5));
-  if (mantissa == int64_t{1} << 31) {
+  uint64_t bits;
+  std::memcpy(&bits, &factor, sizeof(bits));
+  int exponent = static_cast<int>(bits >> 52 & 0x7FF) - 1022;  // of a fraction from 1/2 to 1
+  const uint64_t fraction = (bits & ((uint64_t{1} << 52) - 1)) | uint64_t{1} << 52;
+  uint64_t mantissa = (fraction + (1 << 21)) >> 22;  // to nearest, ties away from zero
+  if (mantissa == uint64_t{1} << 31) {
     mantissa /= 2;
     ++exponent;
   }
+  FixedFactor result;
   if (exponent < -31) return result;
-  result.mantissa = static_cast<int32_t>(mantissa);
+  result.mantissa = static_cast<int32_t>(factor < 0.0 ? -mantissa : mantissa);
   result.shift = exponent;
   return result;
 }
