@@ -143,7 +143,11 @@ void PackByteRows(const IntegerWeights& w, int64_t n0, int64_t width, int32_t* o
   for (int64_t r = 0; r < w.runs; ++r, out += PackedInts<Kind>(width, words)) {
     const uint8_t* in = w.data + w.first + n0 * row + r * w.run_k;
     const auto load = [&](int column, int64_t k) {
-      return reinterpret_cast<Vec>(LoadInts(in + column * row + 4 * k) ^ flips);
+      const uint8_t* words = in + column * row + 4 * k;
+#if !defined(__OPTIMIZE_SIZE__)
+      __builtin_prefetch(words + kLanes * row);  // a page's end stops what processors foresee
+#endif
+      return reinterpret_cast<Vec>(LoadInts(words) ^ flips);
     };
     const auto load_some = [&](int column, int64_t k, int) {
       if (n0 + column >= w.n) return Vec{};
