@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "kernels/cpu/integer.h"
 #include "kernels/ops/shared/indexing.h"
@@ -243,21 +244,19 @@ class SumSearch {
   SumSearch(const CpuKernels& cpu, QuantBinaryFn fn, QuantType type, QuantBinaryParams* p)
       : run_(cpu.elementwise->quantized->binary[static_cast<int>(fn)][static_cast<int>(type)]),
         p_(p),
-        values_(kValues),
-        exact_(kValues * kValues),
-        tried_(exact_.size()) {
+        exact_(new uint8_t[kPairs]) {
     const auto real = [](const FixedFactor& f) { return std::ldexp(f.mantissa, f.shift - 31); };
     const double y = std::ldexp(real(p->scale_y), p->left_shift);
     a_ = real(p->scale_a) * y;
     b_ = real(p->scale_b) * (fn == QuantBinaryFn::kSub ? -y : y);
     c_ = a_ * p->a_offset + b_ * p->b_offset;
     for (size_t i = 0; i < kValues; ++i) values_[i] = static_cast<uint8_t>(i);
-    Run(exact_.data());
+    Run(0, kValues, exact_.get());
   }
 
   // Finds the pairs of bytes near a tie, which alone are doubtful: from now on they are tried first.
   void FindHard(QuantType type) {
-    for (size_t i = 0; i < exact_.size(); ++i) {
+    for (size_t i = 0; i < kPairs; ++i) {
       const double sum = a_ * Value(type, i / kValues) + b_ * Value(type, i % kValues) + c_;
       if (std::abs(sum - std::floor(sum) - 0.5) > kNear || hard_.size() == kMostHard) continue;
       hard_a_.push_back(values_[i / kValues]);
@@ -272,12 +271,16 @@ class SumSearch {
     p_->sum_b = Beside(b_, b);
     p_->sum_c = static_cast<float>(c_ + c * kStep);
     if (p_->sum_a == 0.0f || !SolvesHard()) return false;
-    Run(tried_.data());
-    return tried_ == exact_;
+    for (size_t first = 0; first < kValues; first += kRows) {
+      Run(first, kRows, tried_);
+      if (std::memcmp(tried_, exact_.get() + first * kValues, sizeof(tried_)) != 0) return false;
+    }
+    return true;
   }
 
  private:
-  static constexpr size_t kValues = 256, kMostHard = 4096;
+  static constexpr size_t kValues = 256, kPairs = kValues * kValues, kRows = 16;
+  static constexpr size_t kMostHard = kRows * kValues;
   static constexpr double kStep = 1.0 / (1 << 19), kNear = 1.0 / (1 << 12);
 
   static int Value(QuantType type, size_t byte) {
@@ -288,11 +291,13 @@ class SumSearch {
     return nearest +
            static_cast<float>(units) * (std::nextafter(nearest, 2.0f * nearest) - nearest);
   }
-  // All pairs of bytes.
-  void Run(uint8_t* y) const {
+  // Pairs of the bytes from `first` on, so many, with all bytes.
+  void Run(size_t first, size_t rows, uint8_t* y) const {
     QuantBinaryTile pairs;
-    pairs.a = pairs.b = values_.data();
-    pairs.rows = pairs.n = kValues;
+    pairs.a = values_ + first;
+    pairs.b = values_;
+    pairs.rows = static_cast<int64_t>(rows);
+    pairs.n = kValues;
     pairs.a_row = 1;
     pairs.a_step = 0;
     pairs.y = y;
@@ -304,15 +309,17 @@ class SumSearch {
     pairs.b = hard_b_.data();
     pairs.rows = 1;
     pairs.n = static_cast<int64_t>(hard_.size());
-    pairs.y = tried_.data();
+    pairs.y = tried_;
     run_(pairs, *p_);
-    return std::equal(hard_.begin(), hard_.end(), tried_.begin());
+    return std::equal(hard_.begin(), hard_.end(), tried_);
   }
 
   const QuantBinaryFunction run_;
   QuantBinaryParams* const p_;
   double a_ = 0.0, b_ = 0.0, c_ = 0.0;
-  std::vector<uint8_t> values_, exact_, tried_, hard_a_, hard_b_, hard_;
+  uint8_t values_[kValues], tried_[kRows * kValues];
+  const std::unique_ptr<uint8_t[]> exact_;
+  std::vector<uint8_t> hard_a_, hard_b_, hard_;
 };
 
 }  // namespace
