@@ -58,6 +58,10 @@ SlabAllocator::SlabAllocator(size_t bytes, const Allocator& from)
   slab_->bytes = rounded > bytes ? rounded : bytes;
 }
 
+size_t SlabAllocator::spare_bytes() const {
+  return slab_->memory == nullptr ? 0 : slab_->bytes - slab_->used;
+}
+
 SlabAllocator::~SlabAllocator() { slab_->Leave(); }
 
 }  // namespace topwork

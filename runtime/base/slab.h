@@ -24,6 +24,8 @@ class SlabAllocator {
 
   // A copy of it is good for giving blocks back after the SlabAllocator is gone.
   const Allocator& allocator() const { return allocator_; }
+  // Of the memory that it took, what is in no block. Nobody takes blocks meanwhile.
+  size_t spare_bytes() const;
 
  private:
   struct Slab;

@@ -237,6 +237,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   CountState(graph, plan.get());
   std::set<const Buffer*> distinct;
   CountConstants(*plan, &distinct, plan.get());
+  plan->packed_bytes += slab.spare_bytes();
   TW_RETURN_IF_ERROR(CheckMemoryLimit(*plan, options));
   return std::shared_ptr<const Plan>(std::move(plan));
 }

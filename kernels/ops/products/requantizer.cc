@@ -123,15 +123,14 @@ void Requantizer::PlanBytes(const TensorView& output, const std::vector<FixedFac
 }
 
 Status Requantizer::PlanBytesFactors(const PrepareContext& context, const ChannelLayout& layout,
-                                     bool real, const ProductInputs& inputs) {
+                                     bool real, const OutputFactors& factors,
+                                     const TensorView& output) {
   const size_t n = static_cast<size_t>(layout.n_entries());
   if (real) {
     reals_.assign(n, 0.0);
   } else {
     ResizeFactors(n);
   }
-  const TensorView output = RoundedOutput(context);
-  const OutputFactors factors(*context.input(inputs.data), *context.input(inputs.weights), output);
   // Where only shapes are wanted, no factor is needed.
   const int64_t groups = context.packs() ? layout.groups : 0;
   for (int64_t g = 0; g < groups; ++g) {
@@ -157,14 +156,16 @@ Status Requantizer::PlanBytesFactors(const PrepareContext& context, const Channe
 
 Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
                          const ChannelLayout& layout, bool real, const ProductInputs& inputs) {
-  if (arithmetic == Arithmetic::kBytes) return PlanBytesFactors(context, layout, real, inputs);
   const int64_t n_channels = layout.groups * layout.channels;
-  if (IsInt16(arithmetic)) {
+  const TensorView& weights = *context.input(inputs.weights);
+  if (arithmetic == Arithmetic::kBytes || IsInt16(arithmetic)) {
+    const TensorView output = RoundedOutput(context);
+    const OutputFactors factors(*context.input(inputs.data), weights, output);
+    if (arithmetic == Arithmetic::kBytes) {
+      return PlanBytesFactors(context, layout, real, factors, output);
+    }
     const TensorView* bias = context.input(inputs.bias);
     bias_64_ = bias == nullptr || bias->dtype == DType::kInt64;
-    const TensorView output = RoundedOutput(context);
-    const OutputFactors factors(*context.input(inputs.data), *context.input(inputs.weights),
-                                output);
     for (int64_t c = 0; c < n_channels; ++c) {
       const double factor = factors.Of(c);
       if (real) {
@@ -176,7 +177,6 @@ Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
     return QuantizedActivationRange(context, context.output(0), context.params().activation,
                                     &range_);
   }
-  const TensorView& weights = *context.input(inputs.weights);
   if (weights.quantization->block == 0) {
     scales_.assign(static_cast<size_t>(layout.n_entries()), 0.0f);
     for (int64_t c = 0; c < n_channels; ++c) {

@@ -107,7 +107,7 @@ class Requantizer {
   void SetFactor(size_t entry, FixedFactor factor);
   void SetRange(const TensorView& output, QuantizedRange range);
   Status PlanBytesFactors(const PrepareContext& context, const ChannelLayout& layout, bool real,
-                          const ProductInputs& inputs);
+                          const OutputFactors& factors, const TensorView& output);
   void FindSmallFactors();
   ColumnFactors FactorsFrom(int64_t first, bool small) const;
 

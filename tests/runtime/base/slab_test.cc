@@ -81,7 +81,9 @@ TEST_CASE("slab: a last large page that is filled to five eighths is taken whole
   const auto taken = [](int64_t bytes) {
     Counted counted;
     SlabAllocator slab(static_cast<size_t>(bytes), counted.table());
-    const Buffer block = Take(slab.allocator(), 1000, 1);
+    CHECK(slab.spare_bytes() == 0);
+    const Buffer block = Take(slab.allocator(), 1024, 1);
+    CHECK(static_cast<int64_t>(slab.spare_bytes()) == counted.live_bytes - 1024);
     return counted.live_bytes.load();
   };
   CHECK(taken(kLarge + kLarge / 8 * 5) == 2 * kLarge);
