@@ -17,9 +17,11 @@ bool IsGpuPair(const WorkGraph& graph, size_t i, size_t j) {
 
 void JoinGpuPairs(WorkGraph* graph) {
   for (size_t i = 0; i + 1 < graph->first_deferred; ++i) {
+    const Device* const device = graph->ops[i].device;
+    if (device == nullptr) continue;
     for (size_t j = i + 2; j < graph->first_deferred; ++j) {
-      if (graph->ops[j - 1].device != graph->ops[i].device) break;
-      if (graph->ops[i].device == nullptr || !IsGpuPair(*graph, i, j)) continue;
+      if (graph->ops[j - 1].device != device) break;
+      if (!IsGpuPair(*graph, i, j)) continue;
       const auto at = graph->ops.begin() + static_cast<std::ptrdiff_t>(i);
       std::rotate(at, at + 1, graph->ops.begin() + static_cast<std::ptrdiff_t>(j));
       break;

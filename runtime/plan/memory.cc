@@ -10,7 +10,9 @@
 namespace topwork {
 namespace {
 
-constexpr int kSearchRounds = 64;
+// Placing compares pairs of blocks: of many it takes as long as all else that a plan needs.
+constexpr size_t kManyBlocks = 1000;
+constexpr size_t kSearchRounds = 64, kSearchRoundsOfMany = 4;
 
 bool LiveTogether(const MemoryBlock& a, const MemoryBlock& b) {
   return a.first <= b.last && b.first <= a.last;
@@ -90,35 +92,31 @@ uint64_t LargestLiveSet(Span<const MemoryBlock> blocks) {
 
 uint64_t PlanMemory(std::vector<MemoryBlock>* blocks) {
   const uint64_t bound = LargestLiveSet(*blocks);
-  std::vector<int> best_order;
+  const std::vector<std::vector<int>> starts = StartOrders(*blocks);
+  const size_t rounds = blocks->size() < kManyBlocks ? kSearchRounds : kSearchRoundsOfMany;
+  std::vector<int> order, best_order;
   uint64_t best = UINT64_MAX;
-  for (std::vector<int>& order : StartOrders(*blocks)) {
-    const uint64_t arena = Place(order, blocks);
-    if (arena < best) {
-      best = arena;
-      best_order = std::move(order);
-    }
-  }
-  std::vector<int> order = best_order;
-  for (int round = 0; round < kSearchRounds && best > bound; ++round) {
+  for (size_t i = 0; i < starts.size() + rounds && best > bound; ++i) {
+    if (i < starts.size()) order = starts[i];
+    if (i == starts.size()) order = best_order;
     const uint64_t arena = Place(order, blocks);
     if (arena < best) {
       best = arena;
       best_order = order;
     }
+    if (i < starts.size()) continue;
     // Place the block that reaches the top earlier next time.
     size_t top = 0;
-    for (size_t i = 0; i < order.size(); ++i) {
-      const MemoryBlock& block = (*blocks)[static_cast<size_t>(order[i])];
-      if (block.offset + Aligned(block) == arena) top = i;
+    for (size_t k = 0; k < order.size(); ++k) {
+      const MemoryBlock& block = (*blocks)[static_cast<size_t>(order[k])];
+      if (block.offset + Aligned(block) == arena) top = k;
     }
     if (top == 0) break;
-    const size_t to = top / 2;
-    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to),
-                order.begin() + static_cast<std::ptrdiff_t>(top),
-                order.begin() + static_cast<std::ptrdiff_t>(top) + 1);
+    const auto to = order.begin() + static_cast<std::ptrdiff_t>(top / 2);
+    const auto from = order.begin() + static_cast<std::ptrdiff_t>(top);
+    std::rotate(to, from, from + 1);
   }
-  return blocks->empty() ? 0 : Place(best_order, blocks);
+  return Place(best_order, blocks);
 }
 
 }  // namespace topwork

@@ -50,6 +50,21 @@ TEST_CASE("PlanMemory: no two live blocks overlap, whatever the lifetimes", "[pl
   }
 }
 
+// Of so many, few orders are tried.
+TEST_CASE("PlanMemory: thousands of blocks take little more than the largest live set", "[plan]") {
+  BlockRandom random{7};
+  std::vector<MemoryBlock> blocks(3000);
+  int step = 0;
+  for (MemoryBlock& block : blocks) {
+    block.bytes = 64 + random.Next(1 << 16);
+    block.first = step++;
+    block.last = block.first + 1 + static_cast<int>(random.Next(random.Next(8) != 0 ? 3 : 40));
+  }
+  const uint64_t arena = PlanMemory(&blocks);
+  CheckNoOverlap(blocks, arena);
+  CHECK(arena * 10 <= LargestLiveSet(blocks) * 12);
+}
+
 TEST_CASE("PlanMemory: a chain needs two neighbours at a time", "[plan]") {
   std::vector<MemoryBlock> blocks;
   for (int i = 0; i < 30; ++i)
