@@ -444,7 +444,8 @@ TEST_CASE("packing: sessions that run at once share weights packed late", "[sess
     for (const auto& of_session : answers) {
       for (const Bytes& answer : of_session) CHECK(answer == wanted);
     }
-    CHECK(model->pack_cache().bytes() == sessions[0]->plan().packed_bytes);
+    // The rest of the last large page is counted as well, at most three eighths of it.
+    CHECK(sessions[0]->plan().packed_bytes - model->pack_cache().bytes() <= size_t{768} << 10);
   }
 }
 
