@@ -81,10 +81,10 @@ std::string ErrorText(int error);
 // Aligned allocation; null when memory is exhausted. `alignment` is a power of two ≥ sizeof(void*).
 // Where the system has large pages, large blocks lie in them.
 void* AlignedAlloc(size_t alignment, size_t size);
+void AlignedFree(void* pointer);
 // How much of so large a block lies in large pages; more than `size` where the last one is not full: the
 // system gives it only to blocks of that size, or by chance.
 size_t InLargePages(size_t size);
-void AlignedFree(void* pointer);
 
 // Address space for `size` > 0 bytes, zeros, which take memory page by page when they are written;
 // null when there is none. Page-aligned; ReleaseSpace takes the same size.

@@ -87,14 +87,13 @@ Status AssignArena(Plan* plan) {
 
 Status CheckMemoryLimit(const Plan& plan, const PlanOptions& options) {
   const size_t limit = options.memory_limit_bytes;
-  const uint64_t total = uint64_t{plan.arena_bytes} + plan.scratch_bytes + plan.packed_bytes +
-                         plan.owned_bytes + plan.state_bytes;
+  const uint64_t total = plan.host_bytes();
   if (limit == 0 || total <= limit) return Status::Ok();
   return OutOfMemory(
       "the plan needs {} bytes (activations {}, scratch {}, packed weights {}, constants {}, "
       "variables {}); the memory limit is {}{}",
-      total, plan.arena_bytes, plan.scratch_bytes, plan.packed_bytes, plan.owned_bytes,
-      plan.state_bytes, limit,
+      total, plan.arena_bytes, plan.scratch_bytes, plan.packed_bytes + plan.spare_bytes,
+      plan.owned_bytes, plan.state_bytes, limit,
       options.machine_memory_bytes == 0
           ? std::string()
           : StrFormat(", half of what there is ({} bytes): memory_limit_bytes (--memory-limit) "
@@ -188,6 +187,11 @@ void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
 
 }  // namespace
 
+uint64_t Plan::host_bytes() const {
+  return uint64_t{arena_bytes} + scratch_bytes + packed_bytes + spare_bytes + owned_bytes +
+         state_bytes;
+}
+
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
                                               const PlanOptions& options) {
   TW_ASSIGN_OR_RETURN(WorkGraph graph, MakeWorkGraph(*model, options));
@@ -237,7 +241,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   CountState(graph, plan.get());
   std::set<const Buffer*> distinct;
   CountConstants(*plan, &distinct, plan.get());
-  plan->packed_bytes += slab.spare_bytes();
+  plan->spare_bytes = slab.spare_bytes();
   TW_RETURN_IF_ERROR(CheckMemoryLimit(*plan, options));
   return std::shared_ptr<const Plan>(std::move(plan));
 }

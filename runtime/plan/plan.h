@@ -166,6 +166,7 @@ struct Plan {
   size_t scratch_bytes = 0;  // the largest step's scratch, after the arena
   size_t live_bytes = 0;     // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;   // packed weights of this plan
+  size_t spare_bytes = 0;    // beside them, of the large page with which they end
   size_t gpu_bytes = 0;      // on the device, see Device::MemoryBytes
   size_t owned_bytes = 0;    // folded constants that run() still needs
   size_t state_bytes = 0;    // variables
@@ -180,6 +181,9 @@ struct Plan {
   // alone. 0: not known.
   double estimated_ns = 0.0;
   double estimated_cpu_ns = 0.0;
+
+  // All that is planned outside devices: what PlanOptions::memory_limit_bytes limits.
+  uint64_t host_bytes() const;
 };
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,

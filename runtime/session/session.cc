@@ -209,8 +209,7 @@ std::unique_ptr<RunEnvironment> Session::NewEnvironment(ThreadPool* pool) {
 void Session::SetLimits() {
   const uint64_t all = options_.memory_limit_bytes;
   if (all == 0) return;
-  const uint64_t planned = uint64_t{plan_->arena_bytes} + plan_->scratch_bytes +
-                           plan_->packed_bytes + plan_->owned_bytes + plan_->state_bytes;
+  const uint64_t planned = plan_->host_bytes();
   // At least one byte is left, for 0 would mean no limit.
   memory_.limit_bytes = all > planned ? static_cast<size_t>(all - planned) : 1;
   const SessionState::Lock lock(state()->mutex);

@@ -293,9 +293,6 @@ TEST_CASE("packing: float16 weights that one layer widens are there for the next
   }
 }
 
-// packed_bytes counts the rest of the last large page as well, at most three eighths of it.
-constexpr size_t kRestOfPage = size_t{768} << 10;
-
 TEST_CASE("packing: sessions made at once share what is packed once", "[session]") {
   const auto model = Open(FloatNetwork(Storage::kHalf, Twist::kNone));
   SessionOptions options;
@@ -318,7 +315,7 @@ TEST_CASE("packing: sessions made at once share what is packed once", "[session]
   }
   for (std::thread& thread : threads) thread.join();
   for (const Bytes& answer : answers) CHECK(answer == wanted);
-  CHECK(packed_bytes - model->pack_cache().bytes() <= kRestOfPage);
+  CHECK(model->pack_cache().bytes() == packed_bytes);
 }
 
 // Sanitizers bring their own malloc, which does not tell.
@@ -447,7 +444,7 @@ TEST_CASE("packing: sessions that run at once share weights packed late", "[sess
     for (const auto& of_session : answers) {
       for (const Bytes& answer : of_session) CHECK(answer == wanted);
     }
-    CHECK(sessions[0]->plan().packed_bytes - model->pack_cache().bytes() <= kRestOfPage);
+    CHECK(model->pack_cache().bytes() == sessions[0]->plan().packed_bytes);
   }
 }
 
