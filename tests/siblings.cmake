@@ -11,6 +11,7 @@ function(tw_sibling_test name build)
     --skip-code ${TOPWORK_SKIP_CODE} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS sibling TIMEOUT 3600 COST ${ARG_COST}
     RESOURCE_LOCK much_memory SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE} ENVIRONMENT "${ARG_ENV}")
+  tw_in_own_folder(${name})
 endfunction()
 
 # Tests of large models beside the repository run in the release build alone.
