@@ -78,6 +78,17 @@ if(TOPWORK_LONG_TESTS)
     tw_script_test(${flavour} elf lint/elf.py "${builds}/${flavour}/libtopwork.so" --bionic)
   endforeach()
 endif()
+if(TOPWORK_LONG_TESTS)  # integers have LiteRT's bits on processors of ARM, too
+  foreach(processor IN ITEMS cortex-a53 cortex-a76 max)
+    tw_script_test(random_networks_${processor} sibling peers/random_networks.py --first 2000 --count 100
+      qemu-aarch64-static -cpu ${processor} -L /usr/aarch64-linux-gnu "${builds}/jetson/topwork")
+  endforeach()
+  tw_script_test(random_networks_armv7 sibling peers/random_networks.py --first 2000 --count 100
+    qemu-arm-static -cpu cortex-a15 -L /usr/arm-linux-gnueabihf "${builds}/armv7/topwork")
+  foreach(processor IN ITEMS cortex-a53 cortex-a76 max armv7)
+    set_tests_properties(sibling.random_networks_${processor} PROPERTIES TIMEOUT 3600)
+  endforeach()
+endif()
 if(TOPWORK_LONG_TESTS)  # builds for aarch64: those that have a limit stay below it
   tw_script_test(sizes minsize peers/sizes.py --limited)
   set_tests_properties(minsize.sizes PROPERTIES TIMEOUT 7200)
