@@ -5,6 +5,7 @@
 
 #include "kernels/contract/selection.h"
 #include "kernels/cpu/gemm.h"
+#include "ports/port.h"
 #include "runtime/base/slab.h"
 #include "runtime/plan/alias.h"
 #include "runtime/plan/gpu_memory.h"
@@ -92,8 +93,8 @@ Status CheckMemoryLimit(const Plan& plan, const PlanOptions& options) {
   return OutOfMemory(
       "the plan needs {} bytes (activations {}, scratch {}, packed weights {}, constants {}, "
       "variables {}); the memory limit is {}{}",
-      total, plan.arena_bytes, plan.scratch_bytes, plan.packed_bytes + plan.spare_bytes,
-      plan.owned_bytes, plan.state_bytes, limit,
+      total, plan.arena_bytes + plan.arena_spare_bytes, plan.scratch_bytes,
+      plan.packed_bytes + plan.packed_spare_bytes, plan.owned_bytes, plan.state_bytes, limit,
       options.machine_memory_bytes == 0
           ? std::string()
           : StrFormat(", half of what there is ({} bytes): memory_limit_bytes (--memory-limit) "
@@ -188,8 +189,8 @@ void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
 }  // namespace
 
 uint64_t Plan::host_bytes() const {
-  return uint64_t{arena_bytes} + scratch_bytes + packed_bytes + spare_bytes + owned_bytes +
-         state_bytes;
+  return uint64_t{arena_bytes} + scratch_bytes + arena_spare_bytes + packed_bytes +
+         packed_spare_bytes + owned_bytes + state_bytes;
 }
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
@@ -241,7 +242,13 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   CountState(graph, plan.get());
   std::set<const Buffer*> distinct;
   CountConstants(*plan, &distinct, plan.get());
-  plan->spare_bytes = slab.spare_bytes();
+  plan->packed_spare_bytes = slab.spare_bytes();
+#if !defined(__OPTIMIZE_SIZE__)
+  if (IsDefault(*graph.allocator)) {
+    const size_t bytes = plan->arena_bytes + plan->scratch_bytes;
+    plan->arena_spare_bytes = std::max(bytes, port::InLargePages(bytes)) - bytes;
+  }
+#endif
   TW_RETURN_IF_ERROR(CheckMemoryLimit(*plan, options));
   return std::shared_ptr<const Plan>(std::move(plan));
 }

@@ -166,10 +166,16 @@ struct Plan {
   size_t scratch_bytes = 0;  // the largest step's scratch, after the arena
   size_t live_bytes = 0;     // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;   // packed weights of this plan
-  size_t spare_bytes = 0;    // beside them, of the large page with which they end
-  size_t gpu_bytes = 0;      // on the device, see Device::MemoryBytes
-  size_t owned_bytes = 0;    // folded constants that run() still needs
-  size_t state_bytes = 0;    // variables
+  // What lies behind both in the large pages with which they end.
+#if defined(__OPTIMIZE_SIZE__)
+  static constexpr size_t arena_spare_bytes = 0;
+#else
+  size_t arena_spare_bytes = 0;
+#endif
+  size_t packed_spare_bytes = 0;
+  size_t gpu_bytes = 0;    // on the device, see Device::MemoryBytes
+  size_t owned_bytes = 0;  // folded constants that run() still needs
+  size_t state_bytes = 0;  // variables
   // True when runs depend on earlier runs: there are variables or resources, here or in a called
   // subgraph.
   bool keeps_state = false;

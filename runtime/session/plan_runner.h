@@ -35,7 +35,9 @@ class PlanRunner {
   ~PlanRunner();
 
   // Bytes that Bind wants.
-  static size_t MemoryBytes(const Plan& plan) { return plan.arena_bytes + plan.scratch_bytes; }
+  static size_t MemoryBytes(const Plan& plan) {
+    return plan.arena_bytes + plan.scratch_bytes + plan.arena_spare_bytes;
+  }
   const Plan& plan() const { return *plan_; }
 
   // Where inputs and outputs lie, null: in the runner's memory. Takes effect at the next Bind().

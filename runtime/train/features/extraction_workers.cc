@@ -25,7 +25,7 @@ size_t OwnBytes(const Backbone& backbone) { return backbone.session().memory_byt
 // Packed weights, with the rest of their last large page, and folded constants.
 size_t PackedBytes(const Backbone& backbone) {
   const Plan& plan = backbone.session().plan();
-  return plan.packed_bytes + plan.spare_bytes + plan.owned_bytes;
+  return plan.packed_bytes + plan.packed_spare_bytes + plan.owned_bytes;
 }
 
 }  // namespace

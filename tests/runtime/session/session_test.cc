@@ -294,6 +294,44 @@ TEST_CASE("session: cutting at an inner value computes only what it needs", "[se
   CHECK((*session)->output(0).shape.NumElements() > 0);
 }
 
+TEST_CASE("session: activations end with whole large pages of the library's own memory",
+          "[session]") {
+  const auto arena = [](int32_t values, bool own_allocator, size_t limit) {
+    test::ModelSpec spec;
+    const int x = spec.AddInput("x", DType::kFloat32, {1, values});
+    const int y = spec.AddTensor("y", DType::kFloat32, {1, values});
+    spec.AddOp(OpCode::kExp, {x}, {y});
+    spec.main().outputs = {y};
+    Allocator allocator;
+    allocator.allocate = [](void*, size_t bytes, size_t alignment) {
+      return port::AlignedAlloc(alignment, bytes);
+    };
+    allocator.deallocate = [](void*, void* pointer, size_t) { port::AlignedFree(pointer); };
+    SessionOptions options;
+    options.memory_limit_bytes = limit;
+    if (own_allocator) options.allocator = &allocator;
+    auto session = test::TryOpenSession(spec, options);
+    return session.ok() ? (*session)->memory_bytes() : size_t{0};
+  };
+  size_t n_rounded = 0;
+  for (const int32_t kib : {100, 1200, 1300, 1900, 2200, 3500}) {
+    const size_t needed = arena(kib << 7, true, 0), taken = arena(kib << 7, false, 0);
+    INFO(needed << " bytes");
+    CHECK(needed >= size_t{2} * static_cast<size_t>(kib) << 9);
+#if defined(__OPTIMIZE_SIZE__)
+    CHECK(taken == needed);
+#else
+    CHECK(taken == std::max(needed, port::InLargePages(needed)));
+#endif
+    n_rounded += taken > needed ? 1 : 0;
+    CHECK(arena(kib << 7, false, taken) == taken);
+    CHECK(arena(kib << 7, false, taken - 1) == 0);
+  }
+#if !defined(__OPTIMIZE_SIZE__)
+  CHECK(n_rounded == 3);
+#endif
+}
+
 TEST_CASE("without a limit a session takes half of the machine's memory at most", "[session]") {
   const uint64_t memory = port::MemoryBytes();
   if (memory / 2 > SIZE_MAX / 16) TW_SKIP("no tensor can take half of the machine's memory");
