@@ -11,7 +11,6 @@ function(tw_sibling_test name build)
     --skip-code ${TOPWORK_SKIP_CODE} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS sibling TIMEOUT 3600 COST ${ARG_COST}
     RESOURCE_LOCK much_memory SKIP_RETURN_CODE ${TOPWORK_SKIP_CODE} ENVIRONMENT "${ARG_ENV}")
-  tw_in_own_folder(${name})
 endfunction()
 
 # Tests of large models beside the repository run in the release build alone.
@@ -77,19 +76,17 @@ if(TOPWORK_LONG_TESTS)
   foreach(flavour IN ITEMS x86_64-musl aarch64-musl)  # stand in for Android's C library
     tw_script_test(${flavour} elf lint/elf.py "${builds}/${flavour}/libtopwork.so" --bionic)
   endforeach()
-endif()
-if(TOPWORK_LONG_TESTS)  # integers have LiteRT's bits on processors of ARM, too
-  foreach(processor IN ITEMS cortex-a53 cortex-a76 max)
+  # Integers have LiteRT's bits on processors of ARM, too.
+  function(tw_random_networks processor build qemu libraries)
     tw_script_test(random_networks_${processor} sibling peers/random_networks.py --first 2000 --count 100
-      qemu-aarch64-static -cpu ${processor} -L /usr/aarch64-linux-gnu "${builds}/jetson/topwork")
-  endforeach()
-  tw_script_test(random_networks_armv7 sibling peers/random_networks.py --first 2000 --count 100
-    qemu-arm-static -cpu cortex-a15 -L /usr/arm-linux-gnueabihf "${builds}/armv7/topwork")
-  foreach(processor IN ITEMS cortex-a53 cortex-a76 max armv7)
+      ${qemu} -cpu ${processor} -L ${libraries} "${builds}/${build}/topwork")
     set_tests_properties(sibling.random_networks_${processor} PROPERTIES TIMEOUT 3600)
+  endfunction()
+  foreach(processor IN ITEMS cortex-a53 cortex-a76 max)
+    tw_random_networks(${processor} jetson qemu-aarch64-static /usr/aarch64-linux-gnu)
   endforeach()
-endif()
-if(TOPWORK_LONG_TESTS)  # builds for aarch64: those that have a limit stay below it
+  tw_random_networks(cortex-a15 armv7 qemu-arm-static /usr/arm-linux-gnueabihf)
+  # Builds for aarch64: those that have a limit stay below it.
   tw_script_test(sizes minsize peers/sizes.py --limited)
   set_tests_properties(minsize.sizes PROPERTIES TIMEOUT 7200)
 endif()

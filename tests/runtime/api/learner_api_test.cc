@@ -1,10 +1,10 @@
 // C API: learners, from an empty one to an exported model, by the C functions and by topwork.hpp.
 #include <cmath>
-#include <cstdio>
 #include <topwork/topwork.hpp>
 
 #include "tests/runtime/api/support.h"
 #include "tests/support/classifiers.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace api_test {
@@ -80,7 +80,8 @@ TEST_CASE("a learner learns, forgets, corrects, and exports a model", "[api]") {
 
 TEST_CASE("a learner's memory is saved, loaded, merged, and kept as sums", "[api]") {
   const tw::Model model = Classifier();
-  const std::string path = "learner_api_test.memory";
+  const test::TempFolder folder;
+  const std::string path = folder / "memory";
   const Pictures pictures(30);
   const char* names[] = {"cup", "plate", "spoon"};
   tw::TrainerOptions trainer;
@@ -118,15 +119,14 @@ TEST_CASE("a learner's memory is saved, loaded, merged, and kept as sums", "[api
   CHECK(learner.Info()->n_kept == 30);
   REQUIRE(learner.SetClasses({"fork"}).ok());
   CHECK(learner.Info()->n_kept == 10);
-  std::remove(path.c_str());
-  std::remove((path + ".previous").c_str());
   options.memory_path = "learner_api_test.absent";
   RequireError(tw::Learner::Create(model, options).status().code(), TW_STATUS_IO, "absent");
 }
 
 TEST_CASE("a learner selects by ids, groups and examples together", "[api]") {
   const tw::Model model = Classifier();
-  const std::string path = "learner_api_test.sums";
+  const test::TempFolder folder;
+  const std::string path = folder / "sums";
   const Pictures pictures(30), more(6, 3);
   std::vector<int32_t> groups(30);
   for (size_t i = 0; i < 30; ++i) groups[i] = static_cast<int32_t>(i / 10);
@@ -158,7 +158,6 @@ TEST_CASE("a learner selects by ids, groups and examples together", "[api]") {
   const tw::Examples relabelled(more.x, third);
   REQUIRE(learner.Remove({{}, {}, &relabelled}).ok());
   CHECK(learner.Info()->n_examples == 19);
-  std::remove(path.c_str());
 }
 
 TEST_CASE("a learner of statistics alone unlearns what comes again", "[api]") {

@@ -5,6 +5,7 @@
 
 #include "tests/runtime/api/support.h"
 #include "tests/support/embedded.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace api_test {
@@ -145,12 +146,12 @@ TEST_CASE("a model tells its inputs and outputs without a session", "[api]") {
 
 TEST_CASE("a model is saved whole or not at all", "[api]") {
   const ModelPtr model = OpenModel(kScaleModel);
-  const std::string path = "model_api_test_saved.tflite";
+  const test::TempFolder folder;
+  const std::string path = folder / "saved.tflite";
   REQUIRE(tw_model_save(model.get(), path.c_str()) == TW_STATUS_OK);
   tw_model* copy = nullptr;
   REQUIRE(tw_model_open_file(path.c_str(), &copy) == TW_STATUS_OK);
   const ModelPtr owned(copy);
-  std::remove(path.c_str());
   const tw_model_info info = ModelInfo(copy);
   CHECK(std::string(static_cast<const char*>(info.data), info.data_bytes) == Content(kScaleModel));
   RequireError(tw_model_save(model.get(), "/no/such/folder/m.tflite"), TW_STATUS_IO,

@@ -1,11 +1,11 @@
 // C API: monitors of a trainer's model, of a session and of plain numbers.
 #ifdef TW_HAVE_TRAIN
 #include <cmath>
-#include <cstdio>
 #include <random>
 #include <topwork/topwork.hpp>
 
 #include "tests/runtime/api/support.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace api_test {
@@ -61,7 +61,8 @@ using MonitorPtr = std::unique_ptr<tw_monitor, FreeMonitor>;
 }  // namespace
 
 TEST_CASE("C++: a trainer's monitor is saved, opened, and notices other pictures", "[api][train]") {
-  const char* path = "monitor_api_test_file";
+  const test::TempFolder folder;
+  const std::string path = folder / "monitor";
   const tw::Result<tw::Model> model =
       tw::Model::Take(TW_STATUS_OK, OpenModel(kDigitsModel).release());
   REQUIRE(model.ok());
@@ -106,7 +107,6 @@ TEST_CASE("C++: a trainer's monitor is saved, opened, and notices other pictures
   report = *monitor->Report();
   CHECK(report.frequencies[0] > 0.9);
   CHECK(report.frequency_evidence > 5.0);
-  std::remove(path);
   const tw::Result<tw::Trainer> other = tw::Trainer::Create(*model);
   REQUIRE(other.ok());
   CHECK(monitor->Add(*other, tw::Examples(left, ClassesInTurn(100))).code() ==

@@ -1,14 +1,13 @@
 // C API: several heads on one run of a backbone give what each exported model gives.
 #ifdef TW_HAVE_TRAIN
 #include <atomic>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "tests/runtime/api/trainer_data.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace session_head_api_test {
@@ -27,11 +26,12 @@ constexpr size_t kPixels = 64;
 
 // A head in a file, and the model that its trainer exports.
 struct Taught {
-  std::string path;
+  std::unique_ptr<test::TempFile> file{new test::TempFile("head")};
+  const char* path() const { return file->path.c_str(); }
   ModelPtr model;
 };
 
-Taught Teach(const tw_model* model, const std::string& name, const tw_trainer_options& options) {
+Taught Teach(const tw_model* model, const tw_trainer_options& options) {
   const Pictures pictures;
   const TrainerPtr trainer = api_test::MakeTrainer(model, options);
   const tw_examples examples = pictures.examples();
@@ -40,8 +40,7 @@ Taught Teach(const tw_model* model, const std::string& name, const tw_trainer_op
   INFO(tw_last_error());
   REQUIRE(status == TW_STATUS_OK);
   Taught taught;
-  taught.path = "session_head_api_test_" + name;
-  REQUIRE(tw_trainer_save_head(trainer.get(), taught.path.c_str()) == TW_STATUS_OK);
+  REQUIRE(tw_trainer_save_head(trainer.get(), taught.path()) == TW_STATUS_OK);
   tw_model* exported = nullptr;
   REQUIRE(tw_trainer_export(trainer.get(), &exported) == TW_STATUS_OK);
   taught.model.reset(exported);
@@ -95,25 +94,25 @@ TEST_CASE("session: attached heads give what exported models give, in one run", 
   tw_trainer_options options = Options();
   const char* names[] = {"left", "right"};
   options.class_names = names;
-  taught.push_back(Teach(model.get(), "auto", options));
+  taught.push_back(Teach(model.get(), options));
   options.optimizer.kind = TW_OPTIMIZER_KNN;
   options.head.n_neighbours = 2;
-  taught.push_back(Teach(model.get(), "knn", options));
+  taught.push_back(Teach(model.get(), options));
   options = Options();
   options.head.n_hidden = 5;
   options.n_epochs = 3;
-  taught.push_back(Teach(model.get(), "hidden", options));
+  taught.push_back(Teach(model.get(), options));
   options = Options();
   options.head.n_projected = 30;
   options.optimizer.kind = TW_OPTIMIZER_RIDGE;
-  taught.push_back(Teach(model.get(), "projected", options));
+  taught.push_back(Teach(model.get(), options));
 
   const Pictures pictures;
   const SessionPtr session = MakeSession(model.get());
   const std::vector<float> shipped = RunOn(session.get(), pictures.data.data(), 0);
   for (size_t k = 0; k < taught.size(); ++k) {
     const std::string name = "head " + std::to_string(k);
-    const tw_status status = Attach(session.get(), name.c_str(), taught[k].path.c_str());
+    const tw_status status = Attach(session.get(), name.c_str(), taught[k].path());
     INFO(tw_last_error());
     REQUIRE(status == TW_STATUS_OK);
   }
@@ -167,17 +166,14 @@ TEST_CASE("session: attached heads give what exported models give, in one run", 
   }
   CHECK(SessionInfo(session.get()).n_outputs == 1);
   CHECK(SessionInfo(session.get()).n_heads == 0);
-  for (const Taught& one : taught) std::remove(one.path.c_str());
 }
 
 TEST_CASE("session: a head's output can be bound, and its bytes attached", "[api][train]") {
   const ModelPtr model = OpenModel(api_test::kDigitsModel);
   tw_trainer_options options = Options();
   options.loss.kind = TW_LOSS_SOFTMAX;
-  const Taught taught = Teach(model.get(), "bytes", options);
-  std::ifstream stream(taught.path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(stream)),
-                          std::istreambuf_iterator<char>());
+  const Taught taught = Teach(model.get(), options);
+  const std::string bytes = taught.file->Read();
   const SessionPtr session = MakeSession(model.get());
   tw_head_file file = {};
   file.struct_size = sizeof(file);
@@ -195,27 +191,26 @@ TEST_CASE("session: a head's output can be bound, and its bytes attached", "[api
   REQUIRE(tw_session_run(session.get()) == TW_STATUS_OK);
   CHECK(scores[0] + scores[1] == Approx(1.0));
   CHECK(Output(session.get(), 2) == std::vector<float>{scores[0], scores[1]});
-  std::remove(taught.path.c_str());
 }
 
 TEST_CASE("session: a head that does not belong is refused, and the session stays",
           "[api][train]") {
   const ModelPtr model = OpenModel(api_test::kDigitsModel);
   const ModelPtr other = OpenModel("models/zoo/digits_cnn_fp16.tflite");
-  const Taught right = Teach(model.get(), "right", Options());
-  const Taught wrong = Teach(other.get(), "wrong", Options());
+  const Taught right = Teach(model.get(), Options());
+  const Taught wrong = Teach(other.get(), Options());
   tw_trainer_options deep = Options();
   deep.head.n_layers = 2;
   deep.n_epochs = 1;
-  const Taught deeper = Teach(model.get(), "deep", deep);
+  const Taught deeper = Teach(model.get(), deep);
   const Pictures pictures;
   const SessionPtr session = MakeSession(model.get());
   const std::vector<float> before = RunOn(session.get(), pictures.data.data(), 0);
-  RequireError(Attach(session.get(), "x", wrong.path.c_str()), TW_STATUS_FAILED_PRECONDITION,
+  RequireError(Attach(session.get(), "x", wrong.path()), TW_STATUS_FAILED_PRECONDITION,
                "head 'x': it belongs to the model");
-  RequireError(Attach(session.get(), "x", deeper.path.c_str()), TW_STATUS_UNSUPPORTED,
+  RequireError(Attach(session.get(), "x", deeper.path()), TW_STATUS_UNSUPPORTED,
                "was trained with it, so its backbone is another");
-  RequireError(Attach(session.get(), "", right.path.c_str()), TW_STATUS_INVALID_ARGUMENT,
+  RequireError(Attach(session.get(), "", right.path()), TW_STATUS_INVALID_ARGUMENT,
                "tw_head_file.name is empty");
   RequireError(Attach(session.get(), "x", nullptr), TW_STATUS_INVALID_ARGUMENT,
                "needs either path or data");
@@ -226,8 +221,8 @@ TEST_CASE("session: a head that does not belong is refused, and the session stay
   torn.data = "no head";
   torn.data_bytes = 7;
   CHECK(tw_session_attach_head(session.get(), &torn) == TW_STATUS_CORRUPT);
-  REQUIRE(Attach(session.get(), "x", right.path.c_str()) == TW_STATUS_OK);
-  RequireError(Attach(session.get(), "x", right.path.c_str()), TW_STATUS_INVALID_ARGUMENT,
+  REQUIRE(Attach(session.get(), "x", right.path()) == TW_STATUS_OK);
+  RequireError(Attach(session.get(), "x", right.path()), TW_STATUS_INVALID_ARGUMENT,
                "there is an output 'x' already");
   CHECK(SessionInfo(session.get()).n_outputs == 2);
   CHECK(RunOn(session.get(), pictures.data.data(), 0) == before);
@@ -235,7 +230,6 @@ TEST_CASE("session: a head that does not belong is refused, and the session stay
   tw_session_options options = api_test::DefaultSessionOptions();
   options.share_state_with = session.get();
   CHECK(MakeSession(model.get(), &options) != nullptr);
-  for (const Taught* one : {&right, &wrong, &deeper}) std::remove(one->path.c_str());
 }
 
 // What a callback does with its session's heads.
@@ -252,13 +246,13 @@ void SwapHeads(void* user_data, tw_session* session, tw_status) {
 
 TEST_CASE("session: heads come and go in a run's callback", "[api][train]") {
   const ModelPtr model = OpenModel(api_test::kDigitsModel);
-  const Taught taught = Teach(model.get(), "callback", Options());
+  const Taught taught = Teach(model.get(), Options());
   const Pictures pictures;
   const SessionPtr session = MakeSession(model.get());
-  REQUIRE(Attach(session.get(), "first", taught.path.c_str()) == TW_STATUS_OK);
+  REQUIRE(Attach(session.get(), "first", taught.path()) == TW_STATUS_OK);
   const std::vector<float> expected = RunOn(session.get(), pictures.data.data(), 1);
   InCallback call;
-  call.path = taught.path.c_str();
+  call.path = taught.path();
   REQUIRE(tw_session_run_async(session.get(), SwapHeads, &call) == TW_STATUS_OK);
   CHECK(tw_session_wait(session.get()) == TW_STATUS_OK);
   CHECK(call.attached == TW_STATUS_OK);
@@ -268,12 +262,11 @@ TEST_CASE("session: heads come and go in a run's callback", "[api][train]") {
   CHECK(tw_session_wait(session.get()) == TW_STATUS_OK);
   REQUIRE(tw_session_detach_head(session.get(), "second") == TW_STATUS_OK);
   CHECK(tw_session_wait(session.get()) == TW_STATUS_OK);  // the same again
-  std::remove(taught.path.c_str());
 }
 
 TEST_CASE("session: other threads cancel and ask while heads come and go", "[api][train]") {
   const ModelPtr model = OpenModel(api_test::kDigitsModel);
-  const Taught taught = Teach(model.get(), "race", Options());
+  const Taught taught = Teach(model.get(), Options());
   const SessionPtr session = MakeSession(model.get());
   std::atomic<bool> stop{false};
   std::atomic<int> n_running{0}, n_asked{0};
@@ -288,13 +281,12 @@ TEST_CASE("session: other threads cancel and ask while heads come and go", "[api
   });
   while (n_asked == 0) std::this_thread::yield();
   for (int i = 0; i < 50; ++i) {
-    REQUIRE(Attach(session.get(), "x", taught.path.c_str()) == TW_STATUS_OK);
+    REQUIRE(Attach(session.get(), "x", taught.path()) == TW_STATUS_OK);
     REQUIRE(tw_session_detach_head(session.get(), "x") == TW_STATUS_OK);
   }
   stop = true;
   other.join();
   CHECK(n_running == 0);
-  std::remove(taught.path.c_str());
 }
 
 }  // namespace session_head_api_test

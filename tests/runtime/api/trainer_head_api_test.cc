@@ -1,10 +1,10 @@
 // C API: judging, classes, parameters and head files of a trainer.
 #ifdef TW_HAVE_TRAIN
 #include <algorithm>
-#include <cstdio>
 #include <topwork/topwork.hpp>
 
 #include "tests/runtime/api/support.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace api_test {
@@ -204,8 +204,8 @@ TEST_CASE("a trainer's parameters and heads go out and in", "[api][train]") {
   RequireError(tw_trainer_read_parameter(trainer, "none", after.data(), 130), TW_STATUS_NOT_FOUND,
                "head/bias");
 
-  const std::string head = "trainer_head_api_test_head";
-  const std::string checkpoint = "trainer_head_api_test_checkpoint";
+  const test::TempFolder folder;
+  const std::string head = folder / "head", checkpoint = folder / "checkpoint";
   REQUIRE(tw_trainer_save_head(trainer, head.c_str()) == TW_STATUS_OK);
   REQUIRE(tw_trainer_save_checkpoint(trainer, checkpoint.c_str(), 1) == TW_STATUS_OK);
   REQUIRE(tw_trainer_write_parameter(trainer, nullptr, before.data(), 130) == TW_STATUS_OK);
@@ -217,13 +217,8 @@ TEST_CASE("a trainer's parameters and heads go out and in", "[api][train]") {
   REQUIRE(tw_trainer_load(trainer, checkpoint.c_str()) == TW_STATUS_OK);
   REQUIRE(tw_trainer_read_parameter(trainer, nullptr, loaded.data(), 130) == TW_STATUS_OK);
   CHECK(loaded == after);
-  std::FILE* other = std::fopen(head.c_str(), "wb");
-  REQUIRE(other != nullptr);
-  std::fputs("neither a head nor a checkpoint", other);
-  std::fclose(other);
+  test::WriteWhole(head, "neither a head nor a checkpoint");
   RequireError(tw_trainer_load(trainer, head.c_str()), TW_STATUS_CORRUPT, "not a Topwork");
-  std::remove(head.c_str());
-  std::remove(checkpoint.c_str());
 }
 
 }  // namespace trainer_head_test

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 #include <string>
 
 #include "tests/runtime/train/trainer_data.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace class_change_test {
@@ -16,14 +15,6 @@ using test::Accuracy;
 using test::Images;
 using test::NewTrainer;
 using Data = test::TrainerData;
-
-struct TempCopy {
-  std::string path;
-  explicit TempCopy(const std::string& from) : path(from + ".copy") {
-    std::ofstream(path, std::ios::binary) << std::ifstream(from, std::ios::binary).rdbuf();
-  }
-  ~TempCopy() { std::remove(path.c_str()); }
-};
 
 TrainerOptions Options(int n_classes) {
   TrainerOptions options;
@@ -274,18 +265,18 @@ TEST_CASE("trainer: a checkpoint brings the classes of a sigmoid head along", "[
   REQUIRE(trainer->AddExamples(Tagged(90, {{0}, {1}, {2}}).examples()).ok());
   REQUIRE(trainer->classes().Add("any").ToString() == "OK");
   REQUIRE(trainer->Train().ok());
-  const std::string path = "class_change_test_checkpoint";
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint", copy = folder / "copy";
   REQUIRE(trainer->SaveCheckpoint(path, true).ToString() == "OK");
   const auto other = NewTrainer(SigmoidOptions());
   // The file is held by the trainer that saved it.
-  const TempCopy copy(path);
-  REQUIRE(other->RestoreCheckpoint(copy.path).ToString() == "OK");
+  test::WriteWhole(copy, test::ReadWhole(path));
+  REQUIRE(other->RestoreCheckpoint(copy).ToString() == "OK");
   CHECK(other->n_classes() == 4);
   CHECK(other->set().cache().digest() == trainer->set().cache().digest());
   CHECK(std::equal(trainer->state().weights().begin(), trainer->state().weights().end(),
                    other->state().weights().begin()));
   REQUIRE(other->AddExamples(Tagged(30, {{0}, {1}, {2}, {0, 2}}, 8).examples()).ToString() == "OK");
-  std::remove(path.c_str());
 }
 
 }  // namespace class_change_test

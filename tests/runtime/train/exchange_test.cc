@@ -1,15 +1,14 @@
 // Heads and checkpoints that bring other classes along than the trainer has.
 #include <catch2/catch.hpp>
-#include <cstdio>
 
 #include "runtime/train/trainer.h"
 #include "tests/support/classifiers.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace exchange_test {
 
 constexpr size_t kExampleBytes = 48 * sizeof(float);
-constexpr char kPath[] = "exchange_test_file";
 
 struct Data {
   std::vector<float> x, values;
@@ -85,39 +84,39 @@ TEST_CASE("head: the record of the best epoch is not that of the head before", "
 
 TEST_CASE("checkpoint: with its examples it brings classes along, but not other numbers",
           "[train]") {
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
   const Data data(2);
   auto three = NewTrainer(3);
   REQUIRE(three->AddExamples(data.labels()).ok());
   REQUIRE(three->Train().ok());
-  REQUIRE(three->SaveCheckpoint(kPath, true).ToString() == "OK");
+  REQUIRE(three->SaveCheckpoint(path, true).ToString() == "OK");
   three.reset();
   const auto four = NewTrainer(4);
-  REQUIRE(four->RestoreCheckpoint(kPath).ToString() == "OK");
+  REQUIRE(four->RestoreCheckpoint(path).ToString() == "OK");
   CHECK(four->n_classes() == 3);
 
   auto two = NewTrainer(2, Loss::kSigmoidCrossEntropy);
   REQUIRE(two->AddExamples(data.targets(2)).ok());
   REQUIRE(two->Train().ok());
-  REQUIRE(two->SaveCheckpoint(kPath, true).ToString() == "OK");
+  REQUIRE(two->SaveCheckpoint(path, true).ToString() == "OK");
   auto other = NewTrainer(5, Loss::kSigmoidCrossEntropy);
-  REQUIRE(other->RestoreCheckpoint(kPath).ToString() == "OK");
+  REQUIRE(other->RestoreCheckpoint(path).ToString() == "OK");
   CHECK(other->n_classes() == 2);
   two.reset();
   other.reset();
   auto numbers = NewTrainer(2, Loss::kMeanSquaredError);
   REQUIRE(numbers->AddExamples(data.targets(2)).ok());
   REQUIRE(numbers->Train().ok());
-  REQUIRE(numbers->SaveCheckpoint(kPath, true).ToString() == "OK");
+  REQUIRE(numbers->SaveCheckpoint(path, true).ToString() == "OK");
   numbers.reset();
   const auto five = NewTrainer(5, Loss::kMeanSquaredError);
-  const Status refused = five->RestoreCheckpoint(kPath);
+  const Status refused = five->RestoreCheckpoint(path);
   CHECK(refused.code() == StatusCode::kFailedPrecondition);
   CHECK(refused.message().find("n_classes 2, this trainer has 5") != std::string::npos);
   const auto again = NewTrainer(2, Loss::kMeanSquaredError);
-  REQUIRE(again->RestoreCheckpoint(kPath).ToString() == "OK");
+  REQUIRE(again->RestoreCheckpoint(path).ToString() == "OK");
   CHECK(again->set().size() == 60);
-  std::remove(kPath);
-  std::remove((std::string(kPath) + ".previous").c_str());
 }
 
 }  // namespace exchange_test

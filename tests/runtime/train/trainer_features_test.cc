@@ -2,10 +2,10 @@
 // bounded memory, golden sets, head files, deeper layers.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "tests/runtime/train/trainer_data.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace trainer_features_test {
@@ -83,7 +83,8 @@ TEST_CASE("trainer: L-BFGS reaches a lower loss than many epochs of Adam", "[tra
 }
 
 TEST_CASE("trainer: a solver's checkpoint goes on bit for bit", "[train]") {
-  const char* path = "trainer_features_test_lbfgs";
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
   const Data train = Images(60, 3);
   TrainerOptions options = Options(3);
   options.optimizer = Optimizer::kLbfgs;
@@ -104,7 +105,6 @@ TEST_CASE("trainer: a solver's checkpoint goes on bit for bit", "[train]") {
   REQUIRE(second->Train().ToString() == "OK");
   CHECK(Parameters(*second) == Parameters(*whole));
   CHECK(second->state().progress.epoch == whole->state().progress.epoch);
-  std::remove(path);
 }
 
 TEST_CASE("trainer: several classes an example", "[train]") {
@@ -245,7 +245,8 @@ TEST_CASE("trainer: classes come and go, the others stay as they are", "[train]"
 }
 
 TEST_CASE("trainer: a bounded memory stays balanced and goes on from its checkpoint", "[train]") {
-  const char* path = "trainer_features_test_replay";
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
   TrainerOptions options = Options(3);
   options.replay_capacity = 30;
   options.batch_size = 8;
@@ -272,7 +273,6 @@ TEST_CASE("trainer: a bounded memory stays balanced and goes on from its checkpo
   }
   CHECK(Parameters(*second) == Parameters(*first));
   CHECK(Accuracy(second.get(), Images(60, 3, 21)) > 0.85);
-  std::remove(path);
 }
 
 TEST_CASE("trainer: time and epochs of a call are bounded", "[train]") {
@@ -352,7 +352,8 @@ TEST_CASE("trainer: confidences are calibrated, decisions stay", "[train]") {
 }
 
 TEST_CASE("trainer: heads are saved, switched and exchanged", "[train]") {
-  const char* path = "trainer_features_test_head";
+  const test::TempFolder folder;
+  const std::string path = folder / "head";
   const auto trainer = NewTrainer(Options(3));
   const std::vector<float> empty = Parameters(*trainer);
   const std::vector<uint8_t> zero_head = trainer->exchange().Encode();
@@ -370,7 +371,6 @@ TEST_CASE("trainer: heads are saved, switched and exchanged", "[train]") {
   const auto foreign = NewTrainer(Options(3), Tail::kDenseNoBias);
   CHECK(foreign->exchange().Load(path).code() == StatusCode::kFailedPrecondition);
   CHECK(trainer->exchange().Load("does_not_exist").code() == StatusCode::kIo);
-  std::remove(path);
 
   std::vector<float> update(trained.size());
   REQUIRE(trainer->state().ComputeUpdate(empty, 0.0, 0.0, 1, update).ok());

@@ -1,7 +1,6 @@
 // Groups of examples: how they are split, and who keeps them.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <vector>
 
@@ -184,7 +183,8 @@ TEST_CASE("groups: an example that takes another one's place joins its group", "
 TEST_CASE(
     "names: they stay with their examples in a bounded memory, a checkpoint, a class that goes",
     "[train]") {
-  const char* path = "groups_test_names";
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
   TrainerOptions options;
   options.n_classes = 3;
   options.replay_capacity = 20;
@@ -205,7 +205,6 @@ TEST_CASE(
   REQUIRE(trainer->SaveCheckpoint(path, true).ToString() == "OK");
   const auto second = NewTrainer(options);
   REQUIRE(second->RestoreCheckpoint(path).ToString() == "OK");
-  std::remove(path);
   CHECK(second->set().cache().names() == trainer->set().cache().names());
   REQUIRE(second->classes().Remove(0).ToString() == "OK");
   const FeatureCache& cache = second->set().cache();

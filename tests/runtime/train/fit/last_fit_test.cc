@@ -1,8 +1,8 @@
 // The last fit: when training is over, the head is fitted once more on all examples.
 #include <catch2/catch.hpp>
-#include <cstdio>
 
 #include "tests/runtime/train/trainer_data.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace last_fit_test {
@@ -118,7 +118,8 @@ TEST_CASE("last fit: training goes on from where it was", "[train]") {
 }
 
 TEST_CASE("last fit: a checkpoint keeps both heads", "[train]") {
-  const std::string path = "last_fit_test.ckpt";
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
   const TrainerData data = Images(60, 3);
   TrainerOptions options = Options();
   options.epochs = 2;
@@ -126,7 +127,6 @@ TEST_CASE("last fit: a checkpoint keeps both heads", "[train]") {
   REQUIRE(first->SaveCheckpoint(path).ToString() == "OK");
   const auto second = With(options, data);
   REQUIRE(second->RestoreCheckpoint(path).ToString() == "OK");
-  std::remove(path.c_str());
   CHECK(Parameters(*second) == Parameters(*first));
   CHECK(ValidationLoss(second.get()) == ValidationLoss(first.get()));
   for (Trainer* trainer : {first.get(), second.get()}) {

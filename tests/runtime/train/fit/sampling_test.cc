@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>
 
 #include "tests/runtime/train/trainer_data.h"
 #include "tests/runtime/train/training_problem.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace sampling_test {
@@ -191,7 +191,8 @@ TEST_CASE("sampling: a checkpoint in the middle of an epoch goes on to the same 
     const auto straight = NewTrainer(options);
     REQUIRE(straight->AddExamples(data.examples()).ok());
     REQUIRE(straight->Train().ToString() == "OK");
-    const std::string path = "sampling_test_checkpoint";
+    const test::TempFolder folder;
+    const std::string path = folder / "checkpoint";
     double loss = 0.0;
     bool done = false;
     {
@@ -205,7 +206,6 @@ TEST_CASE("sampling: a checkpoint in the middle of an epoch goes on to the same 
     REQUIRE(second->Train().ok());
     const Span<const float> a = straight->state().weights(), b = second->state().weights();
     CHECK(std::equal(a.begin(), a.end(), b.begin()));
-    std::remove(path.c_str());
   }
 }
 

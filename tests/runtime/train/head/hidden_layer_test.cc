@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "runtime/train/head/tail_network.h"
 #include "tests/runtime/train/trainer_data.h"
 #include "tests/runtime/train/training_problem.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace hidden_layer_test {
@@ -204,8 +204,6 @@ TEST_CASE("hidden layer: every optimizer learns what one layer cannot", "[train]
   CHECK(AccuracyAfter(imprint) > 0.7);
 }
 
-std::string PathFor(const char* name) { return std::string("hidden_layer_test_") + name; }
-
 TEST_CASE("hidden layer: a restored checkpoint goes on to the same bits", "[train]") {
   TrainerOptions options = Options(12);
   options.dropout = 0.3f;
@@ -214,7 +212,8 @@ TEST_CASE("hidden layer: a restored checkpoint goes on to the same bits", "[trai
   const auto straight = NewTrainer(options);
   REQUIRE(straight->AddExamples(data.examples()).ok());
   REQUIRE(straight->Train().ok());
-  const std::string path = PathFor("checkpoint");
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
   {
     const auto first = NewTrainer(options);
     REQUIRE(first->AddExamples(data.examples()).ok());
@@ -229,7 +228,6 @@ TEST_CASE("hidden layer: a restored checkpoint goes on to the same bits", "[trai
   CHECK(Parameters(second.get()) == Parameters(straight.get()));
   options.dropout = 0.2f;
   CHECK(NewTrainer(options)->RestoreCheckpoint(path).code() == StatusCode::kFailedPrecondition);
-  std::remove(path.c_str());
 }
 
 TEST_CASE("hidden layer: heads go from trainer to trainer", "[train]") {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
 
 #include "runtime/train/identity/identity_fit.h"
 #include "runtime/train/identity/identity_graph.h"
 #include "runtime/train/identity/identity_head.h"
 #include "runtime/train/stored_head.h"
 #include "tests/runtime/train/trainer_data.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace identity_test {
@@ -242,12 +242,12 @@ TEST_CASE("knn: checkpoints and head files bring the stored examples back", "[tr
         std::string::npos);
   CHECK(test::NewTrainer(TrainerOptions())->exchange().Decode(head).code() ==
         StatusCode::kFailedPrecondition);
-  constexpr char kPath[] = "identity_test_checkpoint";
-  REQUIRE(trainer->SaveCheckpoint(kPath, true).ToString() == "OK");
+  const test::TempFolder folder;
+  const std::string path = folder / "checkpoint";
+  REQUIRE(trainer->SaveCheckpoint(path, true).ToString() == "OK");
   const auto restored = test::NewTrainer(Options(4, 2));
-  CHECK(restored->RestoreCheckpoint(kPath).ToString() == "OK");
+  CHECK(restored->RestoreCheckpoint(path).ToString() == "OK");
   CHECK(Predict(restored.get(), asked) == expected);
-  std::remove(kPath);
 }
 
 TEST_CASE("knn: models refuse the unknown", "[train]") {

@@ -10,6 +10,7 @@
 #include "runtime/base/file.h"
 #include "tests/support/embedded.h"
 #include "tests/support/npz.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace monitor_test {
@@ -180,7 +181,8 @@ TEST_CASE("monitor: too few examples, and a limit that leaves too few", "[train]
 }
 
 TEST_CASE("monitor: files, and what is refused", "[train]") {
-  const char* path = "monitor_test_file";
+  const test::TempFolder folder;
+  const std::string path = folder / "monitor";
   Random random(9);
   MonitorOptions options;
   options.n_features = 100;
@@ -211,7 +213,7 @@ TEST_CASE("monitor: files, and what is refused", "[train]") {
     REQUIRE(WriteFile(path, "test", {damaged}).ok());
     CHECK(Monitor::Open(path).status().code() == StatusCode::kCorrupt);
   }
-  std::remove(path);
+  std::remove(path.c_str());
   CHECK(Monitor::Open(path).status().code() == StatusCode::kIo);
 
   std::vector<float> broken(rows.begin(), rows.begin() + 100);
