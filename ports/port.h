@@ -82,9 +82,9 @@ std::string ErrorText(int error);
 // Where the system has large pages, large blocks lie in them.
 void* AlignedAlloc(size_t alignment, size_t size);
 void AlignedFree(void* pointer);
-// How much of so large a block lies in large pages; more than `size` where the last one is not full: the
-// system gives it only to blocks of that size, or by chance.
-size_t InLargePages(size_t size);
+// `size`, or more where a last large page would be nearly full: the system gives it only to blocks that
+// reach to its end, or by chance.
+size_t WithLastPage(size_t size);
 
 // Address space for `size` > 0 bytes, zeros, which take memory page by page when they are written;
 // null when there is none. Page-aligned; ReleaseSpace takes the same size.

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "ports/port.h"
@@ -117,16 +118,18 @@ void TakePages(void* from, void* end) {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, kPopulateWrite);
 }
 
-}  // namespace
-
+// How much of so large a block lies in large pages; a last one is taken, too, that is filled to five eighths.
 size_t InLargePages(size_t size) {
   return (size + kLargePage / 8 * 3) / kLargePage * kLargePage;  // of impossible sizes 0
 }
 
+}  // namespace
+
+size_t WithLastPage(size_t size) { return std::max(size, InLargePages(size)); }
+
 void* AlignedAlloc(size_t alignment, size_t size) {
   void* pointer = nullptr;
 #if defined(MADV_HUGEPAGE)
-  // Large blocks lie in large pages. A last one is taken, too, that is filled to five eighths.
   constexpr size_t kLeastTaken = size_t{256} << 10;
   const size_t rounded = InLargePages(size);
   const bool in_large = rounded > 0 && alignment <= kLargePage;

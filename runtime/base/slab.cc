@@ -54,8 +54,7 @@ struct SlabAllocator::Slab {
 SlabAllocator::SlabAllocator(size_t bytes, const Allocator& from)
     : slab_(new Slab), allocator_{Slab::Allocate, Slab::Deallocate, slab_} {
   slab_->from = from;
-  const size_t rounded = port::InLargePages(bytes);
-  slab_->bytes = rounded > bytes ? rounded : bytes;
+  slab_->bytes = port::WithLastPage(bytes);
 }
 
 size_t SlabAllocator::spare_bytes() const {

@@ -16,7 +16,7 @@ namespace topwork {
 class SlabAllocator {
  public:
   // `bytes`: of all blocks together, each rounded up to kAlignment. More is taken where the last large page
-  // would not be full (port::InLargePages).
+  // would not be full (port::WithLastPage).
   SlabAllocator(size_t bytes, const Allocator& from);
   ~SlabAllocator();
   SlabAllocator(const SlabAllocator&) = delete;

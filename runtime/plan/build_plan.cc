@@ -74,7 +74,7 @@ Status AssignArena(Plan* plan) {
     owners.push_back(static_cast<int>(v));
   }
   const uint64_t arena = PlanMemory(&blocks);
-  if (arena > SIZE_MAX / 2) {
+  if (std::max<uint64_t>(arena, plan->scratch_bytes) > SIZE_MAX / 2) {  // nor do both overflow
     return OutOfMemory("its activations need {} bytes, more than the address space has", arena);
   }
   plan->arena_bytes = static_cast<size_t>(arena);
@@ -93,7 +93,7 @@ Status CheckMemoryLimit(const Plan& plan, const PlanOptions& options) {
   return OutOfMemory(
       "the plan needs {} bytes (activations {}, scratch {}, packed weights {}, constants {}, "
       "variables {}); the memory limit is {}{}",
-      total, plan.arena_bytes + plan.arena_spare_bytes, plan.scratch_bytes,
+      total, plan.run_bytes - plan.scratch_bytes, plan.scratch_bytes,
       plan.packed_bytes + plan.packed_spare_bytes, plan.owned_bytes, plan.state_bytes, limit,
       options.machine_memory_bytes == 0
           ? std::string()
@@ -189,8 +189,7 @@ void PlaceOnDevices(const PlanOptions& options, WorkGraph* graph) {
 }  // namespace
 
 uint64_t Plan::host_bytes() const {
-  return uint64_t{arena_bytes} + scratch_bytes + arena_spare_bytes + packed_bytes +
-         packed_spare_bytes + owned_bytes + state_bytes;
+  return uint64_t{run_bytes} + packed_bytes + packed_spare_bytes + owned_bytes + state_bytes;
 }
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
@@ -243,11 +242,9 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
   std::set<const Buffer*> distinct;
   CountConstants(*plan, &distinct, plan.get());
   plan->packed_spare_bytes = slab.spare_bytes();
+  plan->run_bytes = plan->arena_bytes + plan->scratch_bytes;
 #if !defined(__OPTIMIZE_SIZE__)
-  if (IsDefault(*graph.allocator)) {
-    const size_t bytes = plan->arena_bytes + plan->scratch_bytes;
-    plan->arena_spare_bytes = std::max(bytes, port::InLargePages(bytes)) - bytes;
-  }
+  if (IsDefault(*graph.allocator)) plan->run_bytes = port::WithLastPage(plan->run_bytes);
 #endif
   TW_RETURN_IF_ERROR(CheckMemoryLimit(*plan, options));
   return std::shared_ptr<const Plan>(std::move(plan));

@@ -166,13 +166,10 @@ struct Plan {
   size_t scratch_bytes = 0;  // the largest step's scratch, after the arena
   size_t live_bytes = 0;     // largest sum of simultaneously live blocks: the arena's lower bound
   size_t packed_bytes = 0;   // packed weights of this plan
-  // What lies behind both in the large pages with which they end.
-#if defined(__OPTIMIZE_SIZE__)
-  static constexpr size_t arena_spare_bytes = 0;
-#else
-  size_t arena_spare_bytes = 0;
-#endif
+  // What lies behind them in the large page with which they end.
   size_t packed_spare_bytes = 0;
+  // Of activations and scratch, to the end of their last large page.
+  size_t run_bytes = 0;
   size_t gpu_bytes = 0;    // on the device, see Device::MemoryBytes
   size_t owned_bytes = 0;  // folded constants that run() still needs
   size_t state_bytes = 0;  // variables

@@ -34,16 +34,12 @@ class PlanRunner {
                                                     std::vector<AttachedSteps> attached = {});
   ~PlanRunner();
 
-  // Bytes that Bind wants.
-  static size_t MemoryBytes(const Plan& plan) {
-    return plan.arena_bytes + plan.scratch_bytes + plan.arena_spare_bytes;
-  }
   const Plan& plan() const { return *plan_; }
 
   // Where inputs and outputs lie, null: in the runner's memory. Takes effect at the next Bind().
   void SetInput(size_t i, void* data) { bound_inputs_[i] = data; }
   void SetOutput(size_t i, void* data, size_t bytes);
-  // Binds everything to `memory`, of MemoryBytes, aligned to kAlignment.
+  // Binds everything to `memory`, of the plan's run_bytes, aligned to kAlignment.
   void Bind(uint8_t* memory);
   // As SetInput and SetOutput, but at once, after Bind() and without programs of a device among the
   // steps: only the views of that memory change. `bytes`: of data.

@@ -158,7 +158,7 @@ Status Session::Replan() {
   }
   TW_RETURN_IF_ERROR(plan.status());
   TW_RETURN_IF_ERROR(CheckBindings(*plan.value()));
-  const size_t bytes = std::max(PlanRunner::MemoryBytes(*plan.value()), kAlignment);
+  const size_t bytes = std::max(plan.value()->run_bytes, kAlignment);
   TW_ASSIGN_OR_RETURN(Buffer arena,
                       Buffer::Allocate(bytes, "the activation arena", *options_.allocator));
   const ThreadChoice threads = ThreadsFor(*plan.value());

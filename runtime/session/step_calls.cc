@@ -28,9 +28,8 @@ Status StepCalls::Replan(int number, Span<const TensorView> inputs) {
   TW_ASSIGN_OR_RETURN(
       slot.callee, environment_.planner->PlanFor(slot.callee.subgraph, shapes, slot.callee.values));
   slot.runner.reset();  // its memory may be given back
-  TW_ASSIGN_OR_RETURN(void* memory,
-                      held_.Get(-1 - number, PlanRunner::MemoryBytes(*slot.callee.plan),
-                                "the memory of a subgraph"));
+  TW_ASSIGN_OR_RETURN(void* memory, held_.Get(-1 - number, slot.callee.plan->run_bytes,
+                                              "the memory of a subgraph"));
   TW_ASSIGN_OR_RETURN(slot.runner, PlanRunner::Create(slot.callee.plan, environment_));
   slot.runner->Bind(static_cast<uint8_t*>(memory));
   return Status::Ok();
