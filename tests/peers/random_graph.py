@@ -55,7 +55,7 @@ class RandomGraph:
         if rng.rand() < 0.15:
             sizes = ([56, 80, 112], [57, 80, 112])
         shape = [rng.choice(of) for of in ([1, 1, 1, 2, 3], *sizes, [1, 2, 3, 4, 8, 13, 16, 24, 32, 40])]
-        first = Value(None, shape, *self.grid(0.02))
+        first = Value(None, shape, *self.grid(0.02 if dtype != "int16" else 0.02 / 256))
         first.index = self.graph.input(first.shape, dtype, quantization=self.quantization(first))
         self.values = [first]
         layers = [self.convolution] * 3 + [self.depthwise] * 2 + [
@@ -85,12 +85,12 @@ class RandomGraph:
             return None, None
         scale = float(np.float32(around * np.exp(self.rng.uniform(-0.7, 0.7))))
         if self.dtype == "int16":
-            return scale / 256, 0
+            return scale, 0
         low, high = LIMITS[self.dtype]
         return scale, int(self.rng.choice([low, high, (low + high + 1) // 2, self.rng.randint(low, high + 1)]))
 
     def regrid(self, value):
-        return self.grid(value.scale and value.scale * (256 if self.dtype == "int16" else 1))
+        return self.grid(value.scale)
 
     @staticmethod
     def quantization(value):
@@ -138,7 +138,7 @@ class RandomGraph:
         grid = (None, None)
         if scales is not None:  # results that fit, or saturate, or take few steps
             grid = self.grid(x.scale * float(np.median(scales)) * np.sqrt(depth) * 50 *
-                             self.rng.choice([1, 0.5, 2, 0.1, 8]) * (256 if self.dtype == "int16" else 1))
+                             self.rng.choice([1, 0.5, 2, 0.1, 8]))
         bias = self.bias(out[-1], x, scales)
         inputs = [*before, weights, x.index, bias] if before else [x.index, weights, bias]
         return self.add(code, inputs, out, grid, **options)
@@ -200,7 +200,7 @@ class RandomGraph:
         grid = (None, None)
         if x.scale is not None:
             both = x.scale * y.scale * (60 if self.dtype != "int16" else 15000) if code == "MUL" else x.scale + y.scale
-            grid = self.grid(both * (256 if self.dtype == "int16" else 1))
+            grid = self.grid(both)
         pair = [x.index, y.index][::int(rng.choice([1, -1]))]
         return self.add(code, pair, x.shape, grid, fused_activation_function=self.fused())
 

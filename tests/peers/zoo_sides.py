@@ -55,17 +55,18 @@ def run_process(line, limit):
 
 
 class Sides:
-    """Runs models; `limit` is the time in seconds that a run may take."""
+    """Runs models; `topwork` is the command, with what stands before it; `limit` is the time in seconds that a run
+    may take."""
 
-    def __init__(self, topwork, limit=120):
-        self.topwork, self.limit = topwork, limit
+    def __init__(self, *topwork, limit=120, threads=1):
+        self.topwork, self.limit, self.threads = topwork, limit, threads
 
     def ours(self, model, inputs, signature=None):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             flags = [x for path in save_inputs(folder, inputs) for x in ("--input", path)]
             flags += ["--signature", signature] if signature is not None else []
-            kind, text, _ = self.command("run", model, "--device", "cpu", "--threads", "1", *flags,
+            kind, text, _ = self.command("run", model, "--device", "cpu", "--threads", self.threads, *flags,
                                       "--output", folder / "out")
             if kind != "ran":
                 return Answer(kind, text)
@@ -74,7 +75,7 @@ class Sides:
 
     def command(self, *arguments):
         """(kind, text, output) of one topwork command."""
-        kind, text, output = run_process([self.topwork, *map(str, arguments)], self.limit)
+        kind, text, output = run_process([*self.topwork, *map(str, arguments)], self.limit)
         if kind == "refused" and text.endswith("(exit 10)"):  # a defect, by its own word
             kind = "crashed"
         return kind, text, output
