@@ -86,8 +86,14 @@ TW_INLINE void FinishFloats(const IntegerDepthwiseRows& r, const IVec (&acc)[kN]
   if (r.range != nullptr) WidenRange(r.range, least, most);
 }
 
+// (Of the least size there is one, which strips and flat rows call.)
+#if defined(__OPTIMIZE_SIZE__)
+#define TW_FINISH __attribute__((noinline))
+#else
+#define TW_FINISH TW_INLINE
+#endif
 template <int kN>
-TW_INLINE void Finish(const IntegerDepthwiseRows& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
+TW_FINISH void Finish(const IntegerDepthwiseRows& r, const IVec (&acc)[kN], const int64_t (&at)[kN],
                       const int64_t (&c)[kN]) {
   if (r.epilogue == IntegerEpilogue::kBytes) {
     FinishBytes(r, acc, at, c);
