@@ -37,20 +37,44 @@ double MiddleOf(std::vector<double>* values) {
   return 0.5 * (*middle + *std::max_element(values->begin(), middle));
 }
 
-// The median of a series made of blocks of `samples`; *room is working memory.
-double ResampledMedian(const std::vector<double>& samples, Draw* draw, std::vector<double>* room) {
-  const size_t n = samples.size();
-  const size_t block =
-      std::min(n, static_cast<size_t>(std::ceil(std::cbrt(static_cast<double>(n)))));
-  room->clear();
-  while (room->size() < n) {
-    const size_t begin = draw->Below(n - block + 1);
-    const size_t size = std::min(block, n - room->size());
-    room->insert(room->end(), samples.begin() + static_cast<std::ptrdiff_t>(begin),
-                 samples.begin() + static_cast<std::ptrdiff_t>(begin + size));
+// Medians of series made of blocks of `samples`: how often each sample is drawn is counted by its rank,
+// so nothing is sorted again.
+class Resampler {
+ public:
+  explicit Resampler(const std::vector<double>& samples)
+      : sorted_(samples), ranks_(samples.size()), counts_(samples.size()) {
+    std::vector<size_t> order(samples.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](size_t i, size_t j) { return samples[i] < samples[j]; });
+    for (size_t rank = 0; rank < order.size(); ++rank) {
+      ranks_[order[rank]] = rank;
+      sorted_[rank] = samples[order[rank]];
+    }
   }
-  return MiddleOf(room);
-}
+
+  double Median(Draw* draw) {
+    const size_t n = sorted_.size();
+    const size_t block =
+        std::min(n, static_cast<size_t>(std::ceil(std::cbrt(static_cast<double>(n)))));
+    size_t* const counts = counts_.data();
+    std::fill(counts, counts + n, size_t{0});
+    for (size_t drawn = 0; drawn < n; drawn += block) {
+      const size_t* rank = ranks_.data() + draw->Below(n - block + 1);
+      const size_t* const end = rank + std::min(block, n - drawn);
+      for (; rank < end; ++rank) ++counts[*rank];
+    }
+    size_t rank = 0, so_far = counts[0];
+    while (so_far <= (n - 1) / 2) so_far += counts[++rank];
+    const double low = sorted_[rank];
+    while (so_far <= n / 2) so_far += counts[++rank];
+    return 0.5 * (low + sorted_[rank]);
+  }
+
+ private:
+  std::vector<double> sorted_;
+  std::vector<size_t> ranks_, counts_;  // of the samples in their order; of the sorted ones
+};
 
 }  // namespace
 
@@ -103,10 +127,11 @@ RatioInterval MedianRatio(const std::vector<double>& before, const std::vector<d
   const size_t n =
       static_cast<size_t>(std::min(std::max(kMinTail / tail, kMinResamples), kMaxResamples));
   Draw draw;
-  std::vector<double> room, ratios;
+  Resampler resampled_a(a), resampled_b(b);
+  std::vector<double> ratios;
   for (size_t i = 0; i < n; ++i) {
-    const double under = ResampledMedian(a, &draw, &room);
-    ratios.push_back(ResampledMedian(b, &draw, &room) / under);
+    const double under = resampled_a.Median(&draw);
+    ratios.push_back(resampled_b.Median(&draw) / under);
   }
   std::sort(ratios.begin(), ratios.end());
   return {Median(b) / Median(a), Percentile(ratios, 100.0 * tail),

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "runtime/train/fit/solvers.h"
@@ -16,6 +17,10 @@ namespace ridge_path_test {
 
 using Real = long double;
 constexpr Scaling kScalings[] = {Scaling::kNone, Scaling::kStandard, Scaling::kShrunken};
+
+void AddTo(Real* to, Real factor, const Real* from, size_t n) {
+  for (size_t i = 0; i < n; ++i) to[i] += factor * from[i];
+}
 
 struct Problem {
   int64_t n, dim, n_outputs;
@@ -70,22 +75,31 @@ struct Problem {
     for (Real& divisor : out) divisor += least;
     return out;
   }
+  // Adds `sign` times the sums of an example, [dim + 1, dim + 1 + n_outputs].
+  void AddSums(int64_t b, Real sign, const std::vector<Real>& divisors, Real* sums) const {
+    const size_t size = static_cast<size_t>(dim) + 1;
+    const size_t width = size + static_cast<size_t>(n_outputs);
+    std::vector<Real> row(width, 1);
+    for (size_t d = 0; d + 1 < size; ++d) row[d] = x(b, static_cast<int64_t>(d)) / divisors[d];
+    for (size_t c = size; c < width; ++c) row[c] = t(b, static_cast<int64_t>(c - size));
+    for (size_t i = 0; i < size; ++i) {
+      AddTo(sums + i * width, sign * weight(b) * row[i], row.data(), width);
+    }
+  }
+  std::vector<Real> SumsOfAll(const std::vector<Real>& divisors) const {
+    std::vector<Real> sums(static_cast<size_t>((dim + 1) * (dim + 1 + n_outputs)), 0);
+    for (int64_t b = 0; b < n; ++b) AddSums(b, 1, divisors, sums.data());
+    return sums;
+  }
   // W [n_outputs, dim], then c, of a fit to the examples that `with` keeps: unknowns W and c at once.
-  std::vector<Real> Solve(const std::vector<bool>& with, Real lambda,
+  // `all`: the sums of all examples.
+  std::vector<Real> Solve(const std::vector<bool>& with, std::vector<Real> all, Real lambda,
                           const std::vector<Real>& divisors) const {
     const size_t size = static_cast<size_t>(dim) + 1;
     const size_t width = size + static_cast<size_t>(n_outputs);
-    std::vector<Real> a(size * width, 0);
+    Real* const a = all.data();
     for (int64_t b = 0; b < n; ++b) {
-      if (!with[static_cast<size_t>(b)]) continue;
-      std::vector<Real> z(size, 1);
-      for (size_t d = 0; d + 1 < size; ++d) z[d] = x(b, static_cast<int64_t>(d)) / divisors[d];
-      for (size_t i = 0; i < size; ++i) {
-        for (size_t j = 0; j < size; ++j) a[i * width + j] += weight(b) * z[i] * z[j];
-        for (size_t c = size; c < width; ++c) {
-          a[i * width + c] += weight(b) * z[i] * t(b, static_cast<int64_t>(c - size));
-        }
-      }
+      if (!with[static_cast<size_t>(b)]) AddSums(b, -1, divisors, a);
     }
     for (size_t d = 0; d + 1 < size; ++d) a[d * width + d] += lambda;
     for (size_t i = 0; i < size; ++i) {
@@ -93,21 +107,24 @@ struct Problem {
       for (size_t r = i; r < size; ++r) {
         if (std::abs(a[r * width + i]) > std::abs(a[pivot * width + i])) pivot = r;
       }
-      for (size_t c = 0; c < width; ++c) std::swap(a[i * width + c], a[pivot * width + c]);
-      for (size_t r = 0; r < size; ++r) {
+      if (pivot != i) std::swap_ranges(a + i * width, a + i * width + width, a + pivot * width);
+      for (size_t r = i + 1; r < size; ++r) {
         const Real factor = a[r * width + i] / a[i * width + i];
-        for (size_t c = i; c < width && r != i; ++c) a[r * width + c] -= factor * a[i * width + c];
+        AddTo(a + r * width + i, -factor, a + i * width + i, width - i);
       }
+    }
+    for (size_t r = size; r-- > 0;) {
+      Real* const right = a + r * width + size;
+      for (size_t k = r + 1; k < size; ++k) {
+        AddTo(right, -a[r * width + k], a + k * width + size, width - size);
+      }
+      for (size_t c = 0; c < width - size; ++c) right[c] /= a[r * width + r];
     }
     std::vector<Real> out;
     for (size_t c = size; c < width; ++c) {
-      for (size_t d = 0; d + 1 < size; ++d) {
-        out.push_back(a[d * width + c] / a[d * width + d] / divisors[d]);
-      }
+      for (size_t d = 0; d + 1 < size; ++d) out.push_back(a[d * width + c] / divisors[d]);
     }
-    for (size_t c = size; c < width; ++c) {
-      out.push_back(a[(size - 1) * width + c] / a[(size - 1) * width + size - 1]);
-    }
+    for (size_t c = size; c < width; ++c) out.push_back(a[(size - 1) * width + c]);
     return out;
   }
   Real Predict(const std::vector<Real>& solution, int64_t b, int64_t c) const {
@@ -118,6 +135,8 @@ struct Problem {
   // The largest difference from refitting without each example's group (without it alone).
   double Difference(const std::vector<double>& out, Real lambda, Scaling scaling, bool grouped) {
     const std::vector<Real> divisors = Divisors(scaling);
+    const std::vector<Real> all = SumsOfAll(divisors);
+    std::map<std::vector<bool>, std::vector<Real>> solutions;  // of the examples that stay
     Real largest = 0;
     for (int64_t b = 0; b < n; ++b) {
       const int32_t group = groups[static_cast<size_t>(b)];
@@ -126,7 +145,8 @@ struct Problem {
         const bool same = grouped && group >= 0 && groups[static_cast<size_t>(i)] == group;
         if (i == b || same) with[static_cast<size_t>(i)] = false;
       }
-      const std::vector<Real> solution = Solve(with, lambda, divisors);
+      std::vector<Real>& solution = solutions[with];
+      if (solution.empty()) solution = Solve(with, all, lambda, divisors);
       for (int64_t c = 0; c < n_outputs; ++c) {
         const Real got = Real(out[static_cast<size_t>(b * n_outputs + c)]);
         largest = std::max(largest, std::abs(got - Predict(solution, b, c)));
@@ -199,8 +219,9 @@ TEST_CASE("ridge path: the head is that of the normal equations", "[train]") {
       REQUIRE(to_solve->Solve(lambda, same_weights, same_bias).ToString() == "OK");
       CHECK(same_weights == weights);
       CHECK(same_bias == bias);
+      const std::vector<Real> divisors = problem.Divisors(scaling);
       const std::vector<Real> expected =
-          problem.Solve(std::vector<bool>(37, true), lambda, problem.Divisors(scaling));
+          problem.Solve(std::vector<bool>(37, true), problem.SumsOfAll(divisors), lambda, divisors);
       std::vector<Real> got(weights.begin(), weights.end());
       got.insert(got.end(), bias.begin(), bias.end());
       for (int64_t b = 0; b < problem.n; ++b) {
