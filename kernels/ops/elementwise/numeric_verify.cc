@@ -25,7 +25,7 @@ Status Prepare(PrepareContext& context) {
   TW_RETURN_IF_ERROR(context.CheckDType(1, {DType::kFloat32}));
   const TensorView& input = *context.input(0);
   const bool is_half = input.dtype == DType::kFloat16;
-  if (!is_half) TW_RETURN_IF_ERROR(CheckScales(context, input, context.InputName(0)));
+  if (!is_half) TW_RETURN_IF_ERROR(CheckScales(context, Operand::Input(0)));
   if (input.shape != context.input(1)->shape) {
     return context.Invalid("shapes {} and {} of its inputs differ", input.shape.ToString(),
                            context.input(1)->shape.ToString());

@@ -81,7 +81,7 @@ Status PrepareQuantize(PrepareContext& context) {
   if (DTypeBits(from) == DTypeBits(to)) context.AllowInPlace(0, 0);
   if (!IsFloat(from)) return PrepareRequantize(context);
   context.SetVariant("float");
-  TW_RETURN_IF_ERROR(CheckScales(context, context.output(0), "output 0"));
+  TW_RETURN_IF_ERROR(CheckScales(context, Operand::Output(0)));
   if (!IsPacked(to) || context.output(0).quantization->scales.size() == 1) return Status::Ok();
   return context.Unsupported("output 0 is {} with a scale a channel; one scale is supported",
                              DTypeName(to));
@@ -201,7 +201,7 @@ Status PrepareDequantize(PrepareContext& context) {
                              DType::kInt4, DType::kInt2, DType::kUInt4}));
   const TensorView& in = *context.input(0);
   if (in.dtype != DType::kFloat16) {
-    TW_RETURN_IF_ERROR(CheckScales(context, in, context.InputName(0)));
+    TW_RETURN_IF_ERROR(CheckScales(context, Operand::Input(0)));
   }
   return context.SetOutput(0, DType::kFloat32, in.shape);
 }

@@ -58,7 +58,7 @@ Status CheckRareTypes(const PrepareContext& context) {
     TW_RETURN_IF_ERROR(context.CheckDType(2, {DType::kInt32, DType::kInt64}));
   }
   const TensorView& weights = *context.input(1);
-  TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(1)));
+  TW_RETURN_IF_ERROR(CheckScales(context, Operand::Input(1)));
   const Quantization& q = *weights.quantization;
   if (q.scales.size() > 1 && (q.axis != 0 || dtype == DType::kUInt8)) {
     return context.Unsupported(

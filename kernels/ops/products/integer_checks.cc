@@ -20,7 +20,7 @@ Status CheckWeights(const PrepareContext& context, const ProductInputs& inputs, 
   if (is_fully_connected && weights.quantization != nullptr && weights.quantization->block > 0) {
     return Status::Ok();
   }
-  TW_RETURN_IF_ERROR(CheckScales(context, weights, context.InputName(inputs.weights)));
+  TW_RETURN_IF_ERROR(CheckScales(context, Operand::Input(inputs.weights)));
   const Quantization& q = *weights.quantization;
   if (q.scales.size() > 1 && q.axis != channel_axis) {
     return context.Invalid("{} has scales along dimension {}, dimension {} expected",

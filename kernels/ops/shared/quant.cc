@@ -18,6 +18,20 @@ int64_t QuantizedValue(float real, float scale, int32_t zero_point) {
   return zero_point + static_cast<int64_t>(std::min(kFar, std::max(-kFar, steps)));
 }
 
+Status CheckOneScale(const PrepareContext& context, Operand operand, bool int16_symmetric) {
+  TW_RETURN_IF_ERROR(CheckScales(context, operand));
+  const TensorView& view = operand.ViewIn(context);
+  if (view.quantization->scales.size() != 1) {
+    return context.Unsupported("{} has {} scales; one for the whole tensor expected here",
+                               operand.NameIn(context), view.quantization->scales.size());
+  }
+  if (int16_symmetric && view.dtype == DType::kInt16 && ZeroPointOf(view) != 0) {
+    return context.Unsupported("{} is int16 with zero point {}; 0 expected here",
+                               operand.NameIn(context), ZeroPointOf(view));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 FixedFactor MakeFixedFactor(double factor) {
@@ -67,26 +81,12 @@ int32_t ZeroPointOf(const TensorView& view, size_t channel) {
   return static_cast<int32_t>(points[points.size() == 1 ? 0 : channel]);
 }
 
-Status CheckOneScale(const PrepareContext& context, const TensorView& view, const std::string& name,
-                     bool int16_symmetric) {
-  TW_RETURN_IF_ERROR(CheckScales(context, view, name));
-  if (view.quantization->scales.size() != 1) {
-    return context.Unsupported("{} has {} scales; one for the whole tensor expected here", name,
-                               view.quantization->scales.size());
-  }
-  if (int16_symmetric && view.dtype == DType::kInt16 && ZeroPointOf(view) != 0) {
-    return context.Unsupported("{} is int16 with zero point {}; 0 expected here", name,
-                               ZeroPointOf(view));
-  }
-  return Status::Ok();
-}
-
 Status CheckInputScale(const PrepareContext& context, int i, bool int16_symmetric) {
-  return CheckOneScale(context, *context.input(i), context.InputName(i), int16_symmetric);
+  return CheckOneScale(context, Operand::Input(i), int16_symmetric);
 }
 
 Status CheckOutputScale(const PrepareContext& context, int i, bool int16_symmetric) {
-  return CheckOneScale(context, context.output(i), "output " + std::to_string(i), int16_symmetric);
+  return CheckOneScale(context, Operand::Output(i), int16_symmetric);
 }
 
 QuantizedRange ClampedRange(const TensorView& output, Activation activation) {

@@ -84,10 +84,7 @@ float ScaleOf(const TensorView& view, size_t channel = 0);
 int32_t ZeroPointOf(const TensorView& view, size_t channel = 0);
 
 // Exactly one scale, finite and above 0, and a zero point that fits the type; int16 must be
-// symmetric (zero point 0) when `int16_symmetric`. `name` names the tensor in messages.
-Status CheckOneScale(const PrepareContext& context, const TensorView& view, const std::string& name,
-                     bool int16_symmetric = true);
-// The same for input i, and for output i.
+// symmetric (zero point 0) when `int16_symmetric`. For input i, and for output i.
 Status CheckInputScale(const PrepareContext& context, int i, bool int16_symmetric = true);
 Status CheckOutputScale(const PrepareContext& context, int i, bool int16_symmetric = true);
 

@@ -21,36 +21,47 @@ bool ZeroPointFits(const QuantizedRange& range, int64_t value) {
 
 }  // namespace
 
-Status CheckScales(const PrepareContext& context, const TensorView& view, const std::string& name) {
+const TensorView& Operand::ViewIn(const PrepareContext& context) const {
+  return is_output ? context.output(index) : *context.input(index);
+}
+
+std::string Operand::NameIn(const PrepareContext& context) const {
+  return is_output ? StrFormat("output {}", index) : context.InputName(index);
+}
+
+Status CheckScales(const PrepareContext& context, Operand operand) {
+  const TensorView& view = operand.ViewIn(context);
   const Quantization* q = view.quantization;
   if (q == nullptr || q->scales.empty()) {
-    return context.Invalid("{} is {} but has no scale", name, DTypeName(view.dtype));
+    return context.Invalid("{} is {} but has no scale", operand.NameIn(context),
+                           DTypeName(view.dtype));
   }
   if (q->block > 0) {
     return context.Unsupported("{} is quantized in blocks of {}, which only FULLY_CONNECTED reads",
-                               name, q->block);
+                               operand.NameIn(context), q->block);
   }
   const size_t n = q->scales.size();
   if (n > 1 && (q->axis < 0 || q->axis >= view.shape.rank() ||
                 static_cast<size_t>(view.shape[q->axis]) != n)) {
-    return context.Invalid("{} of shape {} has {} scales along dimension {}", name,
-                           view.shape.ToString(), n, q->axis);
+    return context.Invalid("{} of shape {} has {} scales along dimension {}",
+                           operand.NameIn(context), view.shape.ToString(), n, q->axis);
   }
   if (q->zero_points.size() > 1 && q->zero_points.size() != n) {
-    return context.Invalid("{} has {} scales but {} zero points", name, n, q->zero_points.size());
+    return context.Invalid("{} has {} scales but {} zero points", operand.NameIn(context), n,
+                           q->zero_points.size());
   }
   for (float scale : q->scales) {
     if (scale > 0.0f && scale <= std::numeric_limits<float>::max()) continue;
     if (scale != 0.0f || n == 1 || view.data == nullptr) {
-      return context.Invalid("{} has a scale of {}; scales must be finite and above 0", name,
-                             scale);
+      return context.Invalid("{} has a scale of {}; scales must be finite and above 0",
+                             operand.NameIn(context), scale);
     }
   }
   const QuantizedRange range = RangeOf(view.dtype);
   for (int64_t point : q->zero_points) {
     if (!ZeroPointFits(range, point)) {
-      return context.Invalid("{} is {} but has a zero point of {}", name, DTypeName(view.dtype),
-                             point);
+      return context.Invalid("{} is {} but has a zero point of {}", operand.NameIn(context),
+                             DTypeName(view.dtype), point);
     }
   }
   return Status::Ok();

@@ -9,10 +9,21 @@
 
 namespace topwork {
 
-// `name` names the tensor in the message. Its quantization must give one scale, or as many as the
-// dimension `axis` is long, all finite and above 0; and zero points within the type's range. A
-// channel of a constant may have scale 0: all its values are 0.
-Status CheckScales(const PrepareContext& context, const TensorView& view, const std::string& name);
+// An input or an output of an operator; its name is for messages.
+struct Operand {
+  static Operand Input(int i) { return {false, i}; }
+  static Operand Output(int i) { return {true, i}; }
+  const TensorView& ViewIn(const PrepareContext& context) const;
+  std::string NameIn(const PrepareContext& context) const;
+
+  bool is_output;
+  int index;
+};
+
+// The tensor's quantization must give one scale, or as many as the dimension `axis` is long, all
+// finite and above 0; and zero points within the type's range. A channel of a constant may have
+// scale 0: all its values are 0.
+Status CheckScales(const PrepareContext& context, Operand operand);
 
 // Calls body(offset, n, scale, zero_point) for segments of elements that share a scale and cover
 // the tensor once, from several threads at a time.
