@@ -1,5 +1,5 @@
 // Leave-one-out and leave-group-out predictions against fits without the examples, by Gaussian
-// elimination in long double.
+// elimination in double precision.
 #include "runtime/train/auto/ridge_path.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace topwork {
 namespace ridge_path_test {
 
-using Real = long double;
+using Real = double;
 constexpr Scaling kScalings[] = {Scaling::kNone, Scaling::kStandard, Scaling::kShrunken};
 
 void AddTo(Real* to, Real factor, const Real* from, size_t n) {
