@@ -97,6 +97,8 @@
   // --- operators: bars of their time
   const bar = (part, colour) => el("span", { class: "bar" }, el("span", { class: "fill",
     style: "width:" + (100 * Math.min(1, part)).toFixed(1) + "%;background:var(" + (colour || "--train") + ")" }));
+  // A line may end behind each underscore.
+  const breakable = (text) => el("span", {}, ...text.split("_").flatMap((part, i) => (i ? ["_", el("wbr"), part] : [part])));
   function drawOperators() {
     const ops = first.ops || [];
     if (ops.length === 0) return;
@@ -115,10 +117,10 @@
     section("operators", "Operators", "Of " + name(first) + ", in runs of their own; medians.",
       el("div", { class: "pairs" },
         el("div", {}, el("h3", {}, "By type"), table(["operator", "", "time", "share"], kinds.map((kind) =>
-          [kind.count + " × " + kind.name, bar(kind.p50_ms / kinds[0].p50_ms), ms(kind.p50_ms), percent(kind.p50_ms / total)]), { id: "types" })),
+          [breakable(kind.count + " × " + kind.name), bar(kind.p50_ms / kinds[0].p50_ms), ms(kind.p50_ms), percent(kind.p50_ms / total)]), { id: "types" })),
         el("div", {}, el("h3", {}, top.length < ops.length ? "The longest " + top.length : "Each"),
           table(["operator", "", "time", ...(roofs ? ["of the limit"] : [])], top.map((op) =>
-            [op.step + " " + op.op, bar(op.p50_ms / sorted[0].p50_ms), ms(op.p50_ms), ...(roofs ? [limit(op)] : [])]), { id: "ops" }))));
+            [breakable(op.step + " " + op.op), bar(op.p50_ms / sorted[0].p50_ms), ms(op.p50_ms), ...(roofs ? [limit(op)] : [])]), { id: "ops" }))));
   }
 
   // --- roofline: operations per second over operations per byte

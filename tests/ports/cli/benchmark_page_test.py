@@ -54,6 +54,11 @@ def check_full(checks, page, name):
                                                   "SOFTMAX", "MAX_POOL_2D"),
                   "%s: operators %s %s" % (name, operators, types))
     checks.expect(sum(int(row[0].split(" ")[0]) for row in types) == n_ops, "%s: types %s" % (name, types))
+    cut = page.evaluate("""[...document.querySelectorAll("#ops td, #types td")].filter(cell =>
+      cell.scrollWidth > cell.clientWidth).map(cell => cell.textContent)""")
+    hidden = page.evaluate("""["ops", "types"].filter(id => { const box = document.getElementById(id).parentElement;
+      return box.scrollWidth > box.clientWidth; })""")
+    checks.expect(not cut and not hidden, "%s: operators are cut off: %s %s" % (name, cut, hidden))
     compared = rows(page, "compared")
     checks.expect(len(compared) == 2 and all(row[1] == "same" for row in compared), "%s: %s" % (name, compared))
     inside = page.evaluate("""[...document.querySelectorAll(".strip")].every(strip => {
