@@ -15,10 +15,9 @@
 namespace topwork {
 namespace ridge_path_test {
 
-using Real = double;
 constexpr Scaling kScalings[] = {Scaling::kNone, Scaling::kStandard, Scaling::kShrunken};
 
-void AddTo(Real* to, Real factor, const Real* from, size_t n) {
+void AddTo(double* to, double factor, const double* from, size_t n) {
   for (size_t i = 0; i < n; ++i) to[i] += factor * from[i];
 }
 
@@ -47,18 +46,20 @@ struct Problem {
     for (float& weight : weights) weight = 1.5f + weight;
   }
   Design design() const { return {rows.data(), n, dim, targets, n_outputs, weights, groups}; }
-  Real weight(int64_t b) const {
-    return weights.empty() ? 1 : Real(weights[static_cast<size_t>(b)]);
+  double weight(int64_t b) const {
+    return weights.empty() ? 1.0 : static_cast<double>(weights[static_cast<size_t>(b)]);
   }
-  Real x(int64_t b, int64_t d) const { return Real(rows[static_cast<size_t>(b)][d]); }
-  Real t(int64_t b, int64_t c) const {
-    return Real(targets[static_cast<size_t>(b * n_outputs + c)]);
+  double x(int64_t b, int64_t d) const {
+    return static_cast<double>(rows[static_cast<size_t>(b)][d]);
+  }
+  double t(int64_t b, int64_t c) const {
+    return static_cast<double>(targets[static_cast<size_t>(b * n_outputs + c)]);
   }
 
-  std::vector<Real> Deviations() const {
-    std::vector<Real> out;
+  std::vector<double> Deviations() const {
+    std::vector<double> out;
     for (int64_t d = 0; d < dim; ++d) {
-      Real total = 0, mean = 0, square = 0;
+      double total = 0, mean = 0, square = 0;
       for (int64_t b = 0; b < n; ++b) total += weight(b), mean += weight(b) * x(b, d);
       mean /= total;
       for (int64_t b = 0; b < n; ++b) square += weight(b) * (x(b, d) - mean) * (x(b, d) - mean);
@@ -66,38 +67,38 @@ struct Problem {
     }
     return out;
   }
-  std::vector<Real> Divisors(Scaling scaling) const {
-    std::vector<Real> out = Deviations();
-    if (scaling == Scaling::kNone) return std::vector<Real>(out.size(), 1);
-    std::vector<Real> sorted = out;
+  std::vector<double> Divisors(Scaling scaling) const {
+    std::vector<double> out = Deviations();
+    if (scaling == Scaling::kNone) return std::vector<double>(out.size(), 1);
+    std::vector<double> sorted = out;
     std::sort(sorted.begin(), sorted.end());
-    const Real least = scaling == Scaling::kShrunken ? sorted[sorted.size() / 2] : 0;
-    for (Real& divisor : out) divisor += least;
+    const double least = scaling == Scaling::kShrunken ? sorted[sorted.size() / 2] : 0;
+    for (double& divisor : out) divisor += least;
     return out;
   }
   // Adds `sign` times the sums of an example, [dim + 1, dim + 1 + n_outputs].
-  void AddSums(int64_t b, Real sign, const std::vector<Real>& divisors, Real* sums) const {
+  void AddSums(int64_t b, double sign, const std::vector<double>& divisors, double* sums) const {
     const size_t size = static_cast<size_t>(dim) + 1;
     const size_t width = size + static_cast<size_t>(n_outputs);
-    std::vector<Real> row(width, 1);
+    std::vector<double> row(width, 1);
     for (size_t d = 0; d + 1 < size; ++d) row[d] = x(b, static_cast<int64_t>(d)) / divisors[d];
     for (size_t c = size; c < width; ++c) row[c] = t(b, static_cast<int64_t>(c - size));
     for (size_t i = 0; i < size; ++i) {
       AddTo(sums + i * width, sign * weight(b) * row[i], row.data(), width);
     }
   }
-  std::vector<Real> SumsOfAll(const std::vector<Real>& divisors) const {
-    std::vector<Real> sums(static_cast<size_t>((dim + 1) * (dim + 1 + n_outputs)), 0);
+  std::vector<double> SumsOfAll(const std::vector<double>& divisors) const {
+    std::vector<double> sums(static_cast<size_t>((dim + 1) * (dim + 1 + n_outputs)), 0);
     for (int64_t b = 0; b < n; ++b) AddSums(b, 1, divisors, sums.data());
     return sums;
   }
   // W [n_outputs, dim], then c, of a fit to the examples that `with` keeps: unknowns W and c at once.
   // `all`: the sums of all examples.
-  std::vector<Real> Solve(const std::vector<bool>& with, std::vector<Real> all, Real lambda,
-                          const std::vector<Real>& divisors) const {
+  std::vector<double> Solve(const std::vector<bool>& with, std::vector<double> all, double lambda,
+                            const std::vector<double>& divisors) const {
     const size_t size = static_cast<size_t>(dim) + 1;
     const size_t width = size + static_cast<size_t>(n_outputs);
-    Real* const a = all.data();
+    double* const a = all.data();
     for (int64_t b = 0; b < n; ++b) {
       if (!with[static_cast<size_t>(b)]) AddSums(b, -1, divisors, a);
     }
@@ -109,35 +110,35 @@ struct Problem {
       }
       if (pivot != i) std::swap_ranges(a + i * width, a + i * width + width, a + pivot * width);
       for (size_t r = i + 1; r < size; ++r) {
-        const Real factor = a[r * width + i] / a[i * width + i];
+        const double factor = a[r * width + i] / a[i * width + i];
         AddTo(a + r * width + i, -factor, a + i * width + i, width - i);
       }
     }
     for (size_t r = size; r-- > 0;) {
-      Real* const right = a + r * width + size;
+      double* const right = a + r * width + size;
       for (size_t k = r + 1; k < size; ++k) {
         AddTo(right, -a[r * width + k], a + k * width + size, width - size);
       }
       for (size_t c = 0; c < width - size; ++c) right[c] /= a[r * width + r];
     }
-    std::vector<Real> out;
+    std::vector<double> out;
     for (size_t c = size; c < width; ++c) {
       for (size_t d = 0; d + 1 < size; ++d) out.push_back(a[d * width + c] / divisors[d]);
     }
     for (size_t c = size; c < width; ++c) out.push_back(a[(size - 1) * width + c]);
     return out;
   }
-  Real Predict(const std::vector<Real>& solution, int64_t b, int64_t c) const {
-    Real sum = solution[static_cast<size_t>(n_outputs * dim + c)];
+  double Predict(const std::vector<double>& solution, int64_t b, int64_t c) const {
+    double sum = solution[static_cast<size_t>(n_outputs * dim + c)];
     for (int64_t d = 0; d < dim; ++d) sum += solution[static_cast<size_t>(c * dim + d)] * x(b, d);
     return sum;
   }
   // The largest difference from refitting without each example's group (without it alone).
-  double Difference(const std::vector<double>& out, Real lambda, Scaling scaling, bool grouped) {
-    const std::vector<Real> divisors = Divisors(scaling);
-    const std::vector<Real> all = SumsOfAll(divisors);
-    std::map<std::vector<bool>, std::vector<Real>> solutions;  // of the examples that stay
-    Real largest = 0;
+  double Difference(const std::vector<double>& out, double lambda, Scaling scaling, bool grouped) {
+    const std::vector<double> divisors = Divisors(scaling);
+    const std::vector<double> all = SumsOfAll(divisors);
+    std::map<std::vector<bool>, std::vector<double>> solutions;  // of the examples that stay
+    double largest = 0;
     for (int64_t b = 0; b < n; ++b) {
       const int32_t group = groups[static_cast<size_t>(b)];
       std::vector<bool> with(static_cast<size_t>(n), true);
@@ -145,14 +146,14 @@ struct Problem {
         const bool same = grouped && group >= 0 && groups[static_cast<size_t>(i)] == group;
         if (i == b || same) with[static_cast<size_t>(i)] = false;
       }
-      std::vector<Real>& solution = solutions[with];
+      std::vector<double>& solution = solutions[with];
       if (solution.empty()) solution = Solve(with, all, lambda, divisors);
       for (int64_t c = 0; c < n_outputs; ++c) {
-        const Real got = Real(out[static_cast<size_t>(b * n_outputs + c)]);
+        const double got = out[static_cast<size_t>(b * n_outputs + c)];
         largest = std::max(largest, std::abs(got - Predict(solution, b, c)));
       }
     }
-    return static_cast<double>(largest);
+    return largest;
   }
 };
 
@@ -219,15 +220,15 @@ TEST_CASE("ridge path: the head is that of the normal equations", "[train]") {
       REQUIRE(to_solve->Solve(lambda, same_weights, same_bias).ToString() == "OK");
       CHECK(same_weights == weights);
       CHECK(same_bias == bias);
-      const std::vector<Real> divisors = problem.Divisors(scaling);
-      const std::vector<Real> expected =
+      const std::vector<double> divisors = problem.Divisors(scaling);
+      const std::vector<double> expected =
           problem.Solve(std::vector<bool>(37, true), problem.SumsOfAll(divisors), lambda, divisors);
-      std::vector<Real> got(weights.begin(), weights.end());
+      std::vector<double> got(weights.begin(), weights.end());
       got.insert(got.end(), bias.begin(), bias.end());
       for (int64_t b = 0; b < problem.n; ++b) {
         for (int64_t c = 0; c < 3; ++c) {
-          const double want = static_cast<double>(problem.Predict(expected, b, c));
-          CHECK(static_cast<double>(problem.Predict(got, b, c)) == Approx(want).margin(1e-4));
+          const double want = problem.Predict(expected, b, c);
+          CHECK(problem.Predict(got, b, c) == Approx(want).margin(1e-4));
         }
       }
     }
