@@ -3,6 +3,7 @@
 Usage: device_test.py {local|adb|ssh} BUILD     BUILD has topwork_tests and perhaps topwork
 """
 import contextlib
+import fcntl
 import getpass
 import json
 import os
@@ -74,6 +75,17 @@ def vanish(output):
     assert run(build, output).returncode == 1
     lines = results(output, "host")[1].splitlines()[:3]
     assert lines == ["x.cc:1:a:PASS", 'device:0:b, "c" [d]:FAIL: the program ended here with exit code 137', "x.cc:1:e:PASS"], lines
+
+
+def beside(build, output):
+    """A second run in the same folder is refused, and the first one's results stay."""
+    summary = output / "host" / "summary.json"
+    before = summary.read_bytes()
+    with open(output / "host" / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run(build, output, "--filter", "[base]")
+    assert done.returncode == 1 and f"another run writes to {output / 'host'}" in done.stdout, done.stdout
+    assert summary.read_bytes() == before
 
 
 SENSORS = """system Linux 5.10 aarch64
@@ -183,6 +195,7 @@ def local(build, output):
         assert training["device_peak_memory_kb"] > 10000, training["device_peak_memory_kb"]
     assert run(build, output, "--no-tests", "--benchmark", __file__).returncode == 1
     wrong(build, output)
+    beside(build, output)
     vanish(output)
 
 

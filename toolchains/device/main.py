@@ -13,6 +13,8 @@ Exit code: 0 all passed; 1 a test or a command failed, or something is missing; 
 with --skip-code, that number where tests were skipped and none failed.
 """
 import argparse
+import contextlib
+import fcntl
 import json
 import pathlib
 import sys
@@ -121,9 +123,25 @@ def run_tests(connection, arguments, stage, build, output):
     return found, run.peak_memory_kb()
 
 
+@contextlib.contextmanager
+def alone_in(output):
+    """Two runs at a time would write over each other's results."""
+    output.mkdir(parents=True, exist_ok=True)
+    with open(output / "lock", "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit(f"another run writes to {output}: wait for its end, or give another --output") from None
+        yield
+
+
 def run_stage(arguments, name, stage):
     output = (arguments.output or ROOT / "build" / "device") / name
-    output.mkdir(parents=True, exist_ok=True)
+    with alone_in(output):
+        return run_stage_in(output, arguments, name, stage)
+
+
+def run_stage_in(output, arguments, name, stage):
     build = pathlib.Path(arguments.build or stage["build"])
     build = build if build.is_dir() else ROOT / "build" / build
     start = time.time()
