@@ -169,7 +169,7 @@ void TakeTiles(Path* path) {
 
 template <int kN>
 Path PathOfWidth(const DepthwiseShape& s) {
-  if (s.multiplier != 1) return {InnerTile<kN, true, 0, 0>, Pixel<kN, true>};
+  if (!kShortLoops && s.multiplier != 1) return {InnerTile<kN, true, 0, 0>, Pixel<kN, true>};
   Path path = {InnerTile<kN, false, 0, 0>, Pixel<kN, false>};
   if (kShortLoops || s.dilation_w != 1) return path;
   if (s.filter_w == 3 && s.stride_w == 1) TakeTiles<kN, 3, 1>(&path);
@@ -183,7 +183,7 @@ Path PathOfWidth(const DepthwiseShape& s) {
 
 Path ChoosePath(const DepthwiseShape& s) {
   const int64_t channels = s.in_c * s.multiplier;
-  if (s.multiplier != 1 && s.in_c != 1) return Path();
+  if (s.multiplier != 1 && (kShortLoops || s.in_c != 1)) return Path();
   if (channels >= kLanes) return PathOfWidth<kLanes>(s);
   if constexpr (kLanes > 8) {
     if (channels >= 8) return PathOfWidth<8>(s);
@@ -215,7 +215,7 @@ int64_t RowOfTiles(const DepthwiseShape& s, const DepthwiseRow& r, const Path& p
 
 void Row(const DepthwiseShape& s, const DepthwiseRow& r) {
   const Taps ky = ClipTaps(r.out_y * s.stride_h - s.pad_top, s.filter_h, s.dilation_h, s.in_h);
-  if (s.multiplier == 1 && s.in_c < 4 && s.stride_w == 1 && r.residual == nullptr) {
+  if (!kShortLoops && s.multiplier == 1 && s.in_c < 4 && s.stride_w == 1 && r.residual == nullptr) {
     if (s.in_c == 1) return FlatRow<1>(s, r, ky);
     if (s.in_c == 2) return FlatRow<2>(s, r, ky);
     if (s.in_c == 3) return FlatRow<3>(s, r, ky);

@@ -184,7 +184,8 @@ TW_INLINE IVec AddFixed(const FixedSum& s, IVec a, IVec b) {
   return ApplyFactors(s.scale_y, wide_a + ((wide_b ^ s.negate) - s.negate));
 }
 
-__attribute__((noinline, cold)) IVec SettleTies(const FixedSum& s, IVec a, IVec b) {
+[[maybe_unused]] __attribute__((noinline, cold)) IVec SettleTies(const FixedSum& s, IVec a,
+                                                                 IVec b) {
   return AddFixed(s, a, b);
 }
 

@@ -387,7 +387,7 @@ StripFunction StripOf(const DepthwiseShape& s) {
 void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r);
 void RunIntegerDepthwise(const DepthwiseShape& s, const IntegerDepthwiseRows& r) {
   const bool is_unsigned = r.element == 1;
-  if (r.spread > 0) {
+  if (!kShortLoops && r.spread > 0) {
     const auto flat = kHasUnsigned && is_unsigned ? FlatRow<kHasUnsigned> : FlatRow<false>;
     for (int64_t y = 0; y < r.rows; ++y) flat(s, r, y);
     return;

@@ -250,7 +250,7 @@ void Repeat(uint8_t value, int64_t n, uint8_t* out) {
 
 const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseState& s,
                          const uint8_t* images) {
-  if (!s.rearranged) return images;
+  if (kShortLoops || !s.rearranged) return images;
   const int64_t phase = PhaseBytes(s), stride = s.shape.stride_w;
   uint8_t* flat = context.scratch + s.flat_offset;
   ParallelRows(context.pool, s.image.batch * s.image.h, phase * stride,
@@ -347,7 +347,7 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   float* output = context.output_data<float>(0);
   row.epilogue = IntegerEpilogue::kFloat;
   row.float_bias = context.input_data<float>(2);
-  if (s.flat && row.float_bias != nullptr) {
+  if (!kShortLoops && s.flat && row.float_bias != nullptr) {
     float* bias = reinterpret_cast<float*>(context.scratch + s.flat_bias_offset);
     std::copy(row.float_bias, row.float_bias + s.channels, bias);
     Spread(s, bias);
@@ -384,7 +384,7 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     s->in_zero = ZeroPointOf(*context->input(0));
   }
   const size_t size = IsInt16(arithmetic) ? 2 : 1;
-  s->flat = size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
+  s->flat = !kShortLoops && size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
             rows.shape.out_w * s->channels >= kColumnPad;
   PlanProducts(*context, s);
   ScratchLayout scratch;
@@ -433,7 +433,7 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   }
   row.element = s.element;
   s.requantizer.EndRows(s.small, &row);
-  if (s.flat) {
+  if (!kShortLoops && s.flat) {
     row.spread = s.spread;
     row.phase_bytes = PhaseBytes(s);
     row.row_bytes = row.phase_bytes * s.shape.stride_w;
