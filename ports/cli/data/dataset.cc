@@ -90,17 +90,19 @@ std::string KeyOfFile(const std::string& path) {
 
 }  // namespace
 
-Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
-                      const Reading& reading) {
+void CheckFolder(const std::string& folder, const std::string& contents) {
   std::error_code error;
   const bool exists = fs::exists(folder, error);
   if (error) throw CliError(kExitIo, folder + ": cannot read it: " + error.message());
   if (!exists) throw CliError(kExitIo, folder + ": no such folder");
-  if (!fs::is_directory(folder, error)) {
-    throw CliError(kExitIo, folder +
-                                ": is not a folder; --data takes a folder of class folders, "
-                                "or one with labels.csv, or with x.npy and y.npy");
-  }
+  if (fs::is_directory(folder, error)) return;
+  throw CliError(kExitIo, folder + ": is not a folder; examples lie in a folder " + contents);
+}
+
+Dataset Dataset::Open(const std::string& folder, const tw_tensor_info& input,
+                      const Reading& reading) {
+  CheckFolder(folder, "of class folders, or one with labels.csv, or with x.npy and y.npy");
+  std::error_code error;
   Dataset data;
   data.folder_ = folder;
   data.reading_ = reading;

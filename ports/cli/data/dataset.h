@@ -25,6 +25,9 @@ struct FolderCounts;
 // The number that a group of this name has in every data set.
 int32_t NumberOfGroup(const std::string& name);
 
+// Fails where there is no such folder; `contents` says of what examples' folders are.
+void CheckFolder(const std::string& folder, const std::string& contents);
+
 class Dataset {
  public:
   // Reads names, labels and targets; images and sounds are decoded later, one by one. Throws CliError: no such

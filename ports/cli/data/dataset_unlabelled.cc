@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 
 Dataset Dataset::OpenUnlabelled(const std::string& folder, const tw_tensor_info& input,
                                 const Reading& reading) {
+  CheckFolder(folder, "of images or sounds, or one with x.npy");
   std::error_code error;
-  if (!fs::is_directory(folder, error)) throw CliError(kExitIo, folder + ": is not a folder");
   Dataset data;
   data.folder_ = folder;
   data.reading_ = reading;

@@ -109,7 +109,8 @@ def check_refusals(checks, tool, here):
         npy(here / folder / "y.npy", (6,), [0, 1, 0, 1, 0, 1], "<f4" if targets else "<i8")
     cases = ((("audit", EFFICIENTNET, "--data", here / "numbers"), 5, "needs one class"),
              (("audit", EFFICIENTNET, "--data", here / "classes", "--fix", here / "f.csv"), 5, "holds arrays"),
-             (("suggest", EFFICIENTNET, "--data", here / "none"), 6, "is not a folder"),
+             (("suggest", EFFICIENTNET, "--data", here / "none"), 6, "none: no such folder"),
+             (("suggest", EFFICIENTNET, "--data", EFFICIENTNET), 6, "is not a folder; examples lie in a folder of images"),
              (("suggest", EFFICIENTNET, "--data", here / "classes", "--count", "0"), 2, "--count"))
     for arguments, code, words in cases:
         result = run(tool, *arguments)
