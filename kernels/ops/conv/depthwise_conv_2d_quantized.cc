@@ -21,7 +21,7 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   Arithmetic arithmetic = Arithmetic::kBytes;
   int64_t taps = 0, channels = 0;
   int64_t spread = 0;  // entries of the arrays over channels; of a tap of the filter
-  bool flat = false, rearranged = false;
+  bool flat = false;
   bool by_bytes = false;  // weights are DepthwiseWords
   int64_t parts = 1;      // of the channels; each has its tasks
   size_t flat_offset = 0, flat_bias_offset = 0;
@@ -38,6 +38,9 @@ struct QuantizedDepthwiseState : OpState, DepthwiseRows {
   size_t folded_offset = 0, sums_offset = 0, sums_block = 0;
   PaddedImage image;
   size_t image_offset = 0, partials_offset = 0;  // kDynamicRange
+
+  bool is_flat() const { return !kShortLoops && flat; }
+  bool is_rearranged() const { return is_flat() && (shape.multiplier != 1 || shape.stride_w != 1); }
 };
 
 constexpr int64_t kEnoughTasks = 16;
@@ -118,7 +121,7 @@ bool GoesByBytes(const PrepareContext& context, const QuantizedDepthwiseState& s
   const DepthwiseShape& shape = s.shape;
   const bool takes_size = shape.filter_h == shape.filter_w && shape.stride_h == shape.stride_w &&
                           (shape.filter_h == 3 || shape.filter_h == 5) && shape.stride_h <= 2;
-  return context.cpu().integer->depthwise_bytes != nullptr && takes_size && !s.flat &&
+  return context.cpu().integer->depthwise_bytes != nullptr && takes_size && !s.is_flat() &&
          s.element != 2 && shape.dilation_h == 1 && shape.dilation_w == 1 &&
          shape.multiplier == 1 && shape.in_c >= kColumnPad && shape.out_w >= kLeastDepthwiseWidth &&
          s.weight_zero == (s.weights_unsigned ? 128 : 0);
@@ -231,7 +234,7 @@ void PlanBias(const PrepareContext& context, QuantizedDepthwiseState* s) {
   for (const int32_t value : s->folded_bias) {
     s->small = s->small && value >= -kSmallBias && value <= kSmallBias;
   }
-  if (s->small && !s->flat && !s->folded_bias.empty()) {
+  if (s->small && !s->is_flat() && !s->folded_bias.empty()) {
     s->requantizer.FindSingleFactors(context, s->folded_bias.data(), s->taps << 16,
                                      s->batch * s->out_h * s->shape.out_w);
   }
@@ -250,7 +253,7 @@ void Repeat(uint8_t value, int64_t n, uint8_t* out) {
 
 const uint8_t* Rearrange(const RunContext& context, const QuantizedDepthwiseState& s,
                          const uint8_t* images) {
-  if (kShortLoops || !s.rearranged) return images;
+  if (!s.is_rearranged()) return images;
   const int64_t phase = PhaseBytes(s), stride = s.shape.stride_w;
   uint8_t* flat = context.scratch + s.flat_offset;
   ParallelRows(context.pool, s.image.batch * s.image.h, phase * stride,
@@ -316,7 +319,7 @@ void RunAll(const RunContext& context, const QuantizedDepthwiseState& s, int64_t
   const uint8_t* images =
       Rearrange(context, s, FillImage(context, s.image, source, s.element == 1, zero_point));
   const int64_t image_bytes =
-      s.flat ? s.image.h * PhaseBytes(s) * s.shape.stride_w : s.image.image_bytes();
+      s.is_flat() ? s.image.h * PhaseBytes(s) * s.shape.stride_w : s.image.image_bytes();
   const bool wide = IsInt16(s.arithmetic);
   const int64_t per_task = s.rows_per_task;
   context.pool->ParallelFor(NumTasks(s, rows), [&](int64_t index, int thread) {
@@ -347,7 +350,7 @@ void RunDynamic(const RunContext& context, const QuantizedDepthwiseState& s,
   float* output = context.output_data<float>(0);
   row.epilogue = IntegerEpilogue::kFloat;
   row.float_bias = context.input_data<float>(2);
-  if (!kShortLoops && s.flat && row.float_bias != nullptr) {
+  if (s.is_flat() && row.float_bias != nullptr) {
     float* bias = reinterpret_cast<float*>(context.scratch + s.flat_bias_offset);
     std::copy(row.float_bias, row.float_bias + s.channels, bias);
     Spread(s, bias);
@@ -384,14 +387,13 @@ Status PrepareQuantizedDepthwise(PrepareContext* context, const Window& window,
     s->in_zero = ZeroPointOf(*context->input(0));
   }
   const size_t size = IsInt16(arithmetic) ? 2 : 1;
-  s->flat = !kShortLoops && size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
+  s->flat = size == 1 && (rows.shape.multiplier != 1 || s->channels < kColumnPad) &&
             rows.shape.out_w * s->channels >= kColumnPad;
   PlanProducts(*context, s);
   ScratchLayout scratch;
   PlanImageOf(window, &scratch, s);
-  s->rearranged = s->flat && (rows.shape.multiplier != 1 || rows.shape.stride_w != 1);
-  s->spread = s->channels + (s->flat ? kColumnPad : 0);
-  if (s->rearranged) {
+  s->spread = s->channels + (s->is_flat() ? kColumnPad : 0);
+  if (s->is_rearranged()) {
     s->flat_offset = scratch.AddSized(s->image.batch * s->image.h * PhaseBytes(*s),
                                       static_cast<size_t>(rows.shape.stride_w));
   }
@@ -433,7 +435,7 @@ Status RunQuantizedDepthwise(const RunContext& context) {
   }
   row.element = s.element;
   s.requantizer.EndRows(s.small, &row);
-  if (!kShortLoops && s.flat) {
+  if (s.is_flat()) {
     row.spread = s.spread;
     row.phase_bytes = PhaseBytes(s);
     row.row_bytes = row.phase_bytes * s.shape.stride_w;

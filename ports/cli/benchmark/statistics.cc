@@ -42,7 +42,10 @@ double MiddleOf(std::vector<double>* values) {
 class Resampler {
  public:
   explicit Resampler(const std::vector<double>& samples)
-      : sorted_(samples), ranks_(samples.size()), counts_(samples.size()) {
+      : block_(static_cast<size_t>(std::ceil(std::cbrt(static_cast<double>(samples.size()))))),
+        sorted_(samples),
+        ranks_(samples.size()),
+        counts_(samples.size()) {
     std::vector<size_t> order(samples.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(),
@@ -55,13 +58,11 @@ class Resampler {
 
   double Median(Draw* draw) {
     const size_t n = sorted_.size();
-    const size_t block =
-        std::min(n, static_cast<size_t>(std::ceil(std::cbrt(static_cast<double>(n)))));
     size_t* const counts = counts_.data();
     std::fill(counts, counts + n, size_t{0});
-    for (size_t drawn = 0; drawn < n; drawn += block) {
-      const size_t* rank = ranks_.data() + draw->Below(n - block + 1);
-      const size_t* const end = rank + std::min(block, n - drawn);
+    for (size_t drawn = 0; drawn < n; drawn += block_) {
+      const size_t* rank = ranks_.data() + draw->Below(n - block_ + 1);
+      const size_t* const end = rank + std::min(block_, n - drawn);
       for (; rank < end; ++rank) ++counts[*rank];
     }
     size_t rank = 0, so_far = counts[0];
@@ -72,6 +73,7 @@ class Resampler {
   }
 
  private:
+  const size_t block_;
   std::vector<double> sorted_;
   std::vector<size_t> ranks_, counts_;  // of the samples in their order; of the sorted ones
 };

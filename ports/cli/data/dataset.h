@@ -25,7 +25,7 @@ struct FolderCounts;
 // The number that a group of this name has in every data set.
 int32_t NumberOfGroup(const std::string& name);
 
-// Fails where there is no such folder; `contents` says of what examples' folders are.
+// Fails where there is no such folder; `contents`: what examples lie in, for the message.
 void CheckFolder(const std::string& folder, const std::string& contents);
 
 class Dataset {
