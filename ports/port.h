@@ -82,6 +82,12 @@ std::string ErrorText(int error);
 // Where the system has large pages, large blocks lie in them.
 void* AlignedAlloc(size_t alignment, size_t size);
 void AlignedFree(void* pointer);
+// Takes what of a large block of AlignedAlloc lies in small pages, with one call, where the system can:
+// taking a page at its first touch costs more than filling it.
+void TakeSmallPages(void* block, size_t size);
+// How much of a block of so many bytes lies in large pages; a last one is taken, too, that is filled to five
+// eighths.
+size_t InLargePages(size_t size);
 // `size`, or more where a last large page would be nearly full: the system gives it only to blocks that
 // reach to its end, or by chance.
 size_t WithLastPage(size_t size);

@@ -1,5 +1,6 @@
 // Buffers and tensors: ranges, shapes, the length of constants, string tables, quantization. A
 // tensor's name is made for a message only: models have hundreds of them.
+#include <algorithm>
 #include <cfloat>
 
 #include "models/format/read.h"
@@ -117,12 +118,31 @@ ZeroPointRange ZeroPointsOf(DType dtype) {
 }
 
 Status VerifyScales(const flatbuffers::Vector<float>& scales) {
-  // A single 0 is how old files say "not quantized"; among others it is a channel of zeros.
-  const float* values = scales.data();  // models have many thousands of them
+  // A single 0 is how old files say "not quantized"; among others it is a channel of zeros. Models have
+  // many thousands: without a way out of the loop, the compiler compares several at once.
+  const float* values = scales.data();
+  uint32_t unfit = 0;
   for (uint32_t i = 0; i < scales.size(); ++i) {
+    unfit |= !((values[i] >= 0.0f) & (values[i] <= FLT_MAX));
+  }
+  for (uint32_t i = 0; unfit != 0 && i < scales.size(); ++i) {
     if (values[i] >= 0.0f && values[i] <= FLT_MAX) continue;
     return InvalidModel(": quantization scale #{} is {}; scales are finite and not negative", i,
                         scales.Get(i));
+  }
+  return Status::Ok();
+}
+
+Status VerifyZeroPoints(DType dtype, const flatbuffers::Vector<int64_t>& points) {
+  const ZeroPointRange range = ZeroPointsOf(dtype);
+  const int64_t* values = points.data();
+  int64_t different = 0;  // most often all are the same
+  for (uint32_t i = 0; i < points.size(); ++i) different |= values[i] ^ values[0];
+  const uint32_t n = different == 0 ? std::min(points.size(), 1u) : points.size();
+  for (uint32_t i = 0; i < n; ++i) {
+    if (values[i] >= range.lo && values[i] <= range.hi) continue;
+    return InvalidModel(": quantization zero point #{} is {}, which {} cannot hold", i, values[i],
+                        DTypeName(dtype));
   }
   return Status::Ok();
 }
@@ -139,12 +159,8 @@ Status VerifyQuantization(const schema::Tensor& tensor, const Shape& shape) {
   if (n_zero_points > 1 && n_zero_points != n_scales) {
     return InvalidModel(": quantization has {} scales and {} zero points", n_scales, n_zero_points);
   }
-  const ZeroPointRange range = ZeroPointsOf(static_cast<DType>(tensor.type()));
-  for (uint32_t i = 0; i < n_zero_points; ++i) {
-    const int64_t value = zero_points->Get(i);
-    if (value >= range.lo && value <= range.hi) continue;
-    return InvalidModel(": quantization zero point #{} is {}, which {} cannot hold", i,
-                        zero_points->Get(i), DTypeName(static_cast<DType>(tensor.type())));
+  if (n_zero_points > 0) {
+    TW_RETURN_IF_ERROR(VerifyZeroPoints(static_cast<DType>(tensor.type()), *zero_points));
   }
   if (n_scales == 1) return Status::Ok();
   const int32_t axis = quantization->quantized_dimension();

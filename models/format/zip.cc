@@ -27,6 +27,7 @@ size_t FindEnd(Span<const uint8_t> bytes) {
   const size_t first = last > 0xffff ? last - 0xffff : 0;
   for (size_t at = last + 1; at-- > first;) {
     const uint8_t* p = bytes.data() + at;
+    if (p[0] != (kEndSignature & 0xff)) continue;
     if (Get32(p) == kEndSignature && at + kEndSize + Get16(p + 20) == bytes.size()) return at;
   }
   return bytes.size();

@@ -61,6 +61,7 @@ double LeastLimit(const std::string& root, const char* controller, LimitOf unifi
     if (controllers.empty()) least = Smaller(least, LeastAbove(base, group, unified));
     if (!HasName(controllers, controller)) continue;
     least = Smaller(least, LeastAbove(base + "/" + controller, group, old));
+    if (controllers == controller) continue;
     least = Smaller(least, LeastAbove(base + "/" + controllers, group, old));
   }
   return least;

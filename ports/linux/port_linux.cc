@@ -108,39 +108,38 @@ namespace {
 
 constexpr size_t kLargePage = size_t{2} << 20;
 
-// Takes the pages from `from` on to `end` with one call, where the system (Linux 5.14) can: taking one at
-// the first touch of each costs more than filling it.
-void TakePages(void* from, void* end) {
-  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
-  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t first = (reinterpret_cast<uintptr_t>(from) + page - 1) / page * page;
-  const uintptr_t last = reinterpret_cast<uintptr_t>(end) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, kPopulateWrite);
-}
+}  // namespace
 
-// How much of so large a block lies in large pages; a last one is taken, too, that is filled to five eighths.
 size_t InLargePages(size_t size) {
   return (size + kLargePage / 8 * 3) / kLargePage * kLargePage;  // of impossible sizes 0
 }
-
-}  // namespace
 
 size_t WithLastPage(size_t size) { return std::max(size, InLargePages(size)); }
 
 void* AlignedAlloc(size_t alignment, size_t size) {
   void* pointer = nullptr;
 #if defined(MADV_HUGEPAGE)
-  constexpr size_t kLeastTaken = size_t{256} << 10;
   const size_t rounded = InLargePages(size);
   const bool in_large = rounded > 0 && alignment <= kLargePage;
   if (posix_memalign(&pointer, in_large ? kLargePage : alignment, size) != 0) return nullptr;
-  uint8_t* const block = static_cast<uint8_t*>(pointer);
-  if (in_large) madvise(block, rounded, MADV_HUGEPAGE);  // what lies behind it is not touched by it
-  if (size >= kLeastTaken && rounded < size) TakePages(block + rounded, block + size);
+  if (in_large)
+    madvise(pointer, rounded, MADV_HUGEPAGE);  // what lies behind it is not touched by it
   return pointer;
 #else
   return posix_memalign(&pointer, alignment, size) == 0 ? pointer : nullptr;
 #endif
+}
+
+void TakeSmallPages(void* block, size_t size) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE of Linux 5.14, which older headers lack
+  constexpr size_t kLeastTaken = size_t{256} << 10;
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(block);
+  const uintptr_t first = (begin + InLargePages(size) + page - 1) / page * page;
+  const uintptr_t last = (begin + size) / page * page;
+  if (size >= kLeastTaken && first < last) {
+    madvise(reinterpret_cast<void*>(first), last - first, kPopulateWrite);
+  }
 }
 
 void AlignedFree(void* pointer) { free(pointer); }

@@ -99,9 +99,9 @@ inline const char* PlaceName(const Device* device) {
   return device == nullptr ? "cpu" : device->name();
 }
 
-// Runs an operator on the CPU, with the instruction set of the context. `where` names the operator
-// and goes in front of a failure's message.
-Status RunOnCpu(const OpDef& def, const RunContext& context, const std::string& where);
+// Runs an operator on the CPU, with the instruction set of the context. `where` is called for a failure:
+// it names the operator, and goes in front of the message.
+Status RunOnCpu(const OpDef& def, const RunContext& context, FunctionRef<std::string()> where);
 
 }  // namespace topwork
 

@@ -3,9 +3,9 @@
 
 namespace topwork {
 
-Status RunOnCpu(const OpDef& def, const RunContext& context, const std::string& where) {
+Status RunOnCpu(const OpDef& def, const RunContext& context, FunctionRef<std::string()> where) {
   const Status status = def.run_cpu(context);
-  return status.ok() ? status : status.WithPrefix(where + ": ");
+  return status.ok() ? status : status.WithPrefix(where() + ": ");
 }
 
 }  // namespace topwork

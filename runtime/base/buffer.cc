@@ -7,7 +7,11 @@ namespace topwork {
 
 const Allocator& DefaultAllocator() {
   static const Allocator allocator = {
-      [](void*, size_t bytes, size_t alignment) { return port::AlignedAlloc(alignment, bytes); },
+      [](void*, size_t bytes, size_t alignment) {
+        void* const block = port::AlignedAlloc(alignment, bytes);
+        if (block != nullptr) port::TakeSmallPages(block, bytes);
+        return block;
+      },
       [](void*, void* pointer, size_t) { port::AlignedFree(pointer); }, nullptr};
   return allocator;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <thread>
 
 #include "ports/port.h"
 
@@ -10,29 +11,54 @@ namespace topwork {
 
 struct SlabAllocator::Slab {
   Allocator from;
-  std::mutex mutex;  // of taking blocks
-  size_t bytes = 0, used = 0;
+  std::mutex mutex;            // of taking blocks
+  size_t bytes = 0, used = 0;  // used: by blocks in front, and at the end
+  size_t used_at_end = 0;
   uint8_t* memory = nullptr;
-  bool is_taken = false;         // it was tried to take memory
-  std::atomic<size_t> users{1};  // blocks anywhere, and the owner
+  bool is_taken = false;           // it was tried to take memory
+  bool takes_small_pages = false;  // the next block that reaches behind the large pages does
+  std::thread::id first_thread;    // that took a block
+  std::atomic<size_t> users{1};    // blocks anywhere, and the owner
 
   static void* Allocate(void* user_data, size_t bytes, size_t alignment) {
     Slab* slab = static_cast<Slab*>(user_data);
-    std::lock_guard<std::mutex> lock(slab->mutex);
-    if (!slab->is_taken) {
-      slab->is_taken = true;
-      slab->memory =
-          static_cast<uint8_t*>(slab->from.allocate(slab->from.user_data, slab->bytes, kAlignment));
-    }
-    const size_t rounded = AlignUp(bytes);
-    const bool fits = slab->memory != nullptr && alignment <= kAlignment && rounded >= bytes &&
-                      rounded <= slab->bytes - slab->used;
-    void* block = fits ? slab->memory + slab->used
-                       : slab->from.allocate(slab->from.user_data, bytes, alignment);
-    if (block == nullptr) return nullptr;
-    if (fits) slab->used += rounded;
-    slab->users.fetch_add(1, std::memory_order_relaxed);
+    bool takes_small_pages = false;
+    void* const block = slab->Take(bytes, alignment, &takes_small_pages);
+    if (takes_small_pages) port::TakeSmallPages(slab->memory, slab->bytes);
     return block;
+  }
+
+  void* Take(size_t size, size_t alignment, bool* takes) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!is_taken) TakeMemory();
+    const size_t rounded = AlignUp(size);
+    const bool fits =
+        memory != nullptr && alignment <= kAlignment && rounded >= size && rounded <= bytes - used;
+    uint8_t* const block =
+        fits ? Cut(rounded) : static_cast<uint8_t*>(from.allocate(from.user_data, size, alignment));
+    if (block == nullptr) return nullptr;
+    users.fetch_add(1, std::memory_order_relaxed);
+    *takes = fits && takes_small_pages && block + rounded > memory + port::InLargePages(bytes);
+    takes_small_pages = takes_small_pages && !*takes;
+    return block;
+  }
+
+  void TakeMemory() {
+    is_taken = true;
+    first_thread = std::this_thread::get_id();
+    takes_small_pages = IsDefault(from);
+    memory =
+        static_cast<uint8_t*>(takes_small_pages ? port::AlignedAlloc(kAlignment, bytes)
+                                                : from.allocate(from.user_data, bytes, kAlignment));
+  }
+
+  // The first thread's blocks lie in front, those of others at the end. Two threads that touch a large page
+  // for the first time at once would both clear it, and one of them for nothing.
+  uint8_t* Cut(size_t rounded) {
+    used += rounded;
+    if (std::this_thread::get_id() == first_thread) return memory + (used - rounded - used_at_end);
+    used_at_end += rounded;
+    return memory + (bytes - used_at_end);
   }
 
   static void Deallocate(void* user_data, void* block, size_t bytes) {

@@ -38,11 +38,13 @@ bool WantsSlab(const WorkGraph& graph) {
          (graph.model == nullptr || graph.model->pack_cache().bytes() == 0);
 }
 
-void MakeValues(const WorkGraph& graph, const std::set<int>& needed_constants, Plan* plan) {
+// The graph's names become the plan's.
+void MakeValues(const std::set<int>& needed_constants, WorkGraph* from, Plan* plan) {
+  WorkGraph& graph = *from;
   plan->values.reserve(graph.values.size());
   for (size_t v = 0; v < graph.values.size(); ++v) {
     PlanValue value;
-    value.name = graph.values[v].name;
+    value.name = std::move(graph.values[v].name);
     value.view = graph.views[v];
     value.constant = value.view.data != nullptr;
     if (graph.values[v].is_variable) {
@@ -192,6 +194,28 @@ uint64_t Plan::host_bytes() const {
   return uint64_t{run_bytes} + packed_bytes + packed_spare_bytes + owned_bytes + state_bytes;
 }
 
+std::string Plan::Where(const Step& step) const {
+  const bool on_device = step.program != nullptr;
+  const Step& named = step.parts.empty() ? step
+                      : on_device        ? step.parts.front()
+                                         : step.parts.back();
+  const int v = named.outputs.empty() ? -1 : named.outputs[0];
+  const std::string in_subgraph =
+      subgraph == 0 ? "" : model->subgraphs()[static_cast<size_t>(subgraph)].name;
+  return (on_device ? "the GPU's part from " : "") +
+         NameOperator(named.file_index, named.def->name(), named.inside, in_subgraph,
+                      v < 0 ? "" : values[static_cast<size_t>(v)].name);
+}
+
+std::string NameOperator(int file_index, const char* name, const std::string& inside,
+                         const std::string& subgraph, const std::string& output) {
+  std::string text = file_index < 0 ? StrFormat("operator {}", name)
+                                    : StrFormat("operator #{} {}", file_index, name);
+  if (!inside.empty()) text += " in " + inside;
+  if (!subgraph.empty()) text += StrFormat(" of subgraph '{}'", subgraph);
+  return text + StrFormat(" (output '{}')", output);
+}
+
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
                                               const PlanOptions& options) {
   TW_ASSIGN_OR_RETURN(WorkGraph graph, MakeWorkGraph(*model, options));
@@ -234,7 +258,7 @@ Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model
     plan->estimated_ns = estimate.nanos;
     plan->estimated_cpu_ns = estimate.cpu_nanos;
   }
-  MakeValues(graph, needed_constants, plan.get());
+  MakeValues(needed_constants, &graph, plan.get());
   AssignViews(offers, options.optimize, plan.get());
   ExcludeDeferred(plan.get());
   TW_RETURN_IF_ERROR(AssignArena(plan.get()));

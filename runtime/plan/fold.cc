@@ -90,7 +90,7 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
   if (halves != nullptr) {
     graph->halves[op.outputs[0]] = halves;
   } else {
-    TW_RETURN_IF_ERROR(RunOnCpu(*op.def, run, context.Where()));
+    TW_RETURN_IF_ERROR(RunOnCpu(*op.def, run, [&] { return context.Where(); }));
   }
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const size_t v = static_cast<size_t>(op.outputs[i]);

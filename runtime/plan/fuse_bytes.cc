@@ -16,6 +16,13 @@ namespace {
 
 constexpr int32_t kBytes = 256;
 
+// The smallest library fills one table after the other.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kFillsOnThreads = false;
+#else
+constexpr bool kFillsOnThreads = true;
+#endif
+
 class ByteFuser {
  public:
   explicit ByteFuser(WorkGraph* graph)
@@ -30,7 +37,19 @@ class ByteFuser {
       const size_t made = static_cast<size_t>(graph_.ops[i].op.outputs[0]);
       root_[made] = root;
       maker_[made] = static_cast<int>(i);
-      if (IsByte(static_cast<int>(made))) TW_RETURN_IF_ERROR(MakeTable(i));
+      if (IsByte(static_cast<int>(made))) AddTable(i);
+    }
+    // Each table is made for itself, so threads may take them in any order.
+    const auto fill = [&](int64_t t, int) { FillTable(&tables_[static_cast<size_t>(t)]); };
+    const int64_t n_tables = static_cast<int64_t>(tables_.size());
+    if (kFillsOnThreads && graph_.pool != nullptr && n_tables > 1) {
+      graph_.pool->ParallelFor(n_tables, fill);
+    } else {
+      for (int64_t t = 0; t < n_tables; ++t) fill(t, 0);
+    }
+    for (const Table& table : tables_) {
+      TW_RETURN_IF_ERROR(table.status);
+      if (table.answers != nullptr) UseTable(table);
     }
     if (!kFusesTables) return Status::Ok();
     RemoveDeadOps(&graph_);
@@ -39,6 +58,16 @@ class ByteFuser {
   }
 
  private:
+  // An op that becomes a function of the bytes of `root`, and all ops from there on to it.
+  struct Table {
+    size_t op = 0;
+    int root = -1;
+    std::set<size_t> ops;
+    std::string names;  // of the ops
+    Status status;
+    std::shared_ptr<Buffer> answers;
+  };
+
   const TensorView& View(int v) const { return graph_.views[static_cast<size_t>(v)]; }
 
   bool IsByte(int v) const {
@@ -74,42 +103,35 @@ class ByteFuser {
     for (int input : graph_.ops[maker].op.inputs) Collect(input, ops);
   }
 
-  Status MakeTable(size_t i) {
-    WorkOp& last = graph_.ops[i];
-    const OpDef* const quantize = FindOp(OpCode::kQuantize);
-    if (quantize == nullptr) return Status::Ok();  // left out of this build
-    std::set<size_t> ops;
-    Collect(last.op.outputs[0], &ops);
-    const int root = root_[static_cast<size_t>(last.op.outputs[0])];
-    const bool is_taken = kFusesTables && Taker(root, last.op.outputs[0]) >= 0;
-    if (ops.size() < 2 && !is_taken) return Status::Ok();
-    TW_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> answers, AnswersOf(root, ops));
-    if (answers == nullptr) return Status::Ok();
-    std::string names;
-    for (size_t k : ops) {
-      const WorkOp& work = graph_.ops[k];
-      names += (names.empty() ? "" : ", ") +
-               (work.op.params.fused_table ? work.fused : std::string(work.op.name()));
+  // Notes that op i becomes a table, if that saves an operator.
+  void AddTable(size_t i) {
+    if (FindOp(OpCode::kQuantize) == nullptr) return;  // left out of this build
+    Table table;
+    table.op = i;
+    const int made = graph_.ops[i].op.outputs[0];
+    Collect(made, &table.ops);
+    table.root = root_[static_cast<size_t>(made)];
+    const auto is_taken = [&] { return kFusesTables && Taker(table.root, made) >= 0; };
+    if (table.ops.size() < 2 && !is_taken()) return;
+    for (size_t k : table.ops) {
+      table.names += (table.names.empty() ? "" : ", ") + std::string(graph_.ops[k].op.name());
     }
-    last.fused = names;
-    last.op.def = quantize;
-    last.op.code = last.op.def->code;
-    last.op.params = OpParams();
-    last.op.params.fused_table = true;
-    last.op.inputs = {root, graph_.AddConstant("table", DType::kUInt8, Shape({kBytes}), answers)};
-    return Status::Ok();
+    tables_.push_back(std::move(table));
   }
 
   // What the last of the ops makes of all bytes; null where that cannot be said.
-  Result<std::shared_ptr<Buffer>> AnswersOf(int root, const std::set<size_t>& ops) const {
+  void FillTable(Table* table) const {
     WorkGraph all;
     all.allocator = graph_.allocator;
     all.cpu = graph_.cpu;
     std::map<int, int> copies;
-    TW_ASSIGN_OR_RETURN(Buffer bytes, Buffer::Allocate(kBytes, "all bytes", *graph_.allocator));
-    for (int i = 0; i < kBytes; ++i) bytes.as<uint8_t>()[i] = static_cast<uint8_t>(i);
+    Result<Buffer> bytes = Buffer::Allocate(kBytes, "all bytes", *graph_.allocator);
+    table->status = bytes.status();
+    if (!bytes.ok()) return;
+    for (int i = 0; i < kBytes; ++i) bytes->as<uint8_t>()[i] = static_cast<uint8_t>(i);
+    const int root = table->root;
     copies[root] = all.AddConstant("", View(root).dtype, Shape({kBytes}),
-                                   std::make_shared<Buffer>(std::move(bytes)));
+                                   std::make_shared<Buffer>(std::move(bytes.value())));
     all.values[0].quantization = graph_.values[static_cast<size_t>(root)].quantization;
     all.views[0].quantization = View(root).quantization;
     const auto copy = [&](int v) {
@@ -121,7 +143,7 @@ class ByteFuser {
       }
       return place->second;
     };
-    for (size_t i : ops) {
+    for (size_t i : table->ops) {
       WorkOp work;
       work.op = graph_.ops[i].op;
       for (int& v : work.op.inputs) v = copy(v);
@@ -130,10 +152,20 @@ class ByteFuser {
     }
     const size_t result = static_cast<size_t>(all.ops.back().op.outputs[0]);
     const Status status = InferAndFold(&all);
-    std::shared_ptr<Buffer> answers = all.values[result].owned;
     const bool is_known = status.ok() && all.views[result].data != nullptr &&
                           all.views[result].shape.NumElements() == kBytes;
-    return is_known ? answers : std::shared_ptr<Buffer>();
+    if (is_known) table->answers = all.values[result].owned;
+  }
+
+  void UseTable(const Table& table) {
+    WorkOp& last = graph_.ops[table.op];
+    last.fused = table.names;
+    last.op.def = FindOp(OpCode::kQuantize);
+    last.op.code = OpCode::kQuantize;
+    last.op.params = OpParams();
+    last.op.params.fused_table = true;
+    last.op.inputs = {table.root,
+                      graph_.AddConstant("table", DType::kUInt8, Shape({kBytes}), table.answers)};
   }
 
   // The op that makes `root` and can make `result` instead, a function of it; −1: there is none.
@@ -165,6 +197,7 @@ class ByteFuser {
   }
 
   WorkGraph& graph_;
+  std::vector<Table> tables_;  // in the order of their ops
   std::vector<int> root_;   // the tensor of bytes that a value is a function of: itself, or another
   std::vector<int> maker_;  // of values whose root is another: the op
 };

@@ -368,7 +368,6 @@ Result<Step> MakeGpuStep(const WorkGraph& graph, size_t begin, size_t end) {
   step.variant = device.storage() == Storage::kFloat16 ? "float16 storage" : "float32";
   step.gpu_bytes = program.arena_bytes + program.constant_bytes;
   step.file_index = graph.ops[begin].op.file_index;
-  step.where = "the GPU's part from " + graph.Where(graph.ops[begin].op);
   size_t first = 0;
   for (size_t k = 0; k < planner.parts_.size(); ++k) {
     Step part = MakePart(graph, planner.parts_[k]);

@@ -145,7 +145,6 @@ class StepMaker {
     step_.reason = last.reason;
     step_.file_index = last.op.file_index;
     step_.inside = last.op.inside;
-    step_.where = graph_.Where(last.op);
     step_.state = std::move(program_);
   }
 

@@ -176,9 +176,7 @@ class StepsMaker {
     step.n_tasks = context.n_tasks();
     step.wants_range = context.wants_range();
     step.reason = work.reason;
-    step.inside = work.op.inside;
     step.callees = context.callees();
-    step.where = context.Where();
     return step;
   }
 

@@ -145,7 +145,6 @@ struct Step {
   std::vector<PlannedCallee> callees;   // in the order of PrepareContext::PlanCallee
   int file_index = -1;
   std::string inside;  // see Op::inside
-  std::string where;   // "operator #12 CONV_2D (output 'block1/conv')", for messages
 };
 
 struct Plan {
@@ -187,7 +186,14 @@ struct Plan {
 
   // All that is planned outside devices: what PlanOptions::memory_limit_bytes limits.
   uint64_t host_bytes() const;
+  // NameOperator of one of `steps`; of a program its first operator's.
+  std::string Where(const Step& step) const;
 };
+
+// "operator #12 CONV_2D in COMPOSITE of subgraph 'body' (output 'block1/conv')", for messages. A
+// file_index below 0, and what is empty of `inside` (see Op::inside) and `subgraph`, is left out.
+std::string NameOperator(int file_index, const char* name, const std::string& inside,
+                         const std::string& subgraph, const std::string& output);
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,
                                               const PlanOptions& options);

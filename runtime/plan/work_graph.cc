@@ -28,6 +28,7 @@ Step StepOf(const WorkOp& work) {
   step.outputs = work.op.outputs;
   step.fused = work.fused;
   step.file_index = work.op.file_index;
+  step.inside = work.op.inside;
   return step;
 }
 
@@ -94,17 +95,8 @@ void WorkGraph::Absorb(int producer, size_t i, const std::string& what) {
 
 std::string WorkGraph::Where(const Op& op) const {
   const int v = op.outputs.empty() ? -1 : op.outputs[0];
-  const std::string output = v < 0 ? "" : values[static_cast<size_t>(v)].name;
-  const std::string in_subgraph =
-      subgraph_name.empty() ? "" : StrFormat(" of subgraph '{}'", subgraph_name);
-  const std::string& inside = op.inside;
-  if (!inside.empty()) {
-    return StrFormat("operator #{} {} in {}{} (output '{}')", op.file_index, op.name(), inside,
-                     in_subgraph, output);
-  }
-  if (op.file_index < 0) return StrFormat("operator {} (output '{}')", op.name(), output);
-  return StrFormat("operator #{} {}{} (output '{}')", op.file_index, op.name(), in_subgraph,
-                   output);
+  return NameOperator(op.file_index, op.name(), op.inside, subgraph_name,
+                      v < 0 ? "" : values[static_cast<size_t>(v)].name);
 }
 
 void RemoveDeadOps(WorkGraph* graph) {

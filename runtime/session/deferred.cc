@@ -70,8 +70,8 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
     if (op.code == OpCode::kReadVariable) declared.back().shape = Shape({-1});
   }
   const int first = op.outputs.empty() ? -1 : op.outputs[0];
-  const std::string where = StrFormat("operator #{} {} (output '{}')", op.file_index, op.name(),
-                                      first < 0 ? "" : value(first).name.c_str());
+  const std::string where =
+      NameOperator(op.file_index, op.name(), op.inside, "", first < 0 ? "" : value(first).name);
   PlanPrepareContext context(op, inputs, std::move(declared), std::move(names), where,
                              *environment_.cpu, environment_.pool->n_threads());
   context.SetPacking(PackMode::kPack, nullptr, {}, *environment_.allocator);
@@ -106,7 +106,7 @@ Status DeferredRunner::RunOp(const Op& op, std::vector<TensorView>* views) {
   run.text = environment_.text;
   run.calls = calls.get();
   run.output_memory = &late;
-  return RunOnCpu(*op.def, run, context.Where());
+  return RunOnCpu(*op.def, run, [&] { return where; });
 }
 
 }  // namespace topwork

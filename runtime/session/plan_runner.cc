@@ -211,9 +211,11 @@ void PlanRunner::MoveOutput(size_t i, void* data, size_t bytes) {
 Status PlanRunner::RunStep(size_t s, std::vector<int64_t>* part_nanos) {
   const Step& step = plan_->steps[s];
   const BoundStep& bound = steps_[s];
-  if (step.program == nullptr) return RunOnCpu(*step.def, bound.context, step.where);
+  if (step.program == nullptr) {
+    return RunOnCpu(*step.def, bound.context, [&] { return plan_->Where(step); });
+  }
   const Status status = bound.programs->Run(bound.program, bound.tensors(), part_nanos);
-  return status.ok() ? status : status.WithPrefix(step.where + ": ");
+  return status.ok() ? status : status.WithPrefix(plan_->Where(step) + ": ");
 }
 
 Status PlanRunner::RunTimed(size_t s, const Profiler& profiler) {
@@ -228,7 +230,7 @@ Status PlanRunner::Run(const Profiler* profiler, const Step** failed_step) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (environment_.cancellation->requested()) {
       return Cancelled("the run was cancelled before step {} of {}, {}", s, steps_.size(),
-                       plan_->steps[s].where);
+                       plan_->Where(plan_->steps[s]));
     }
     const Status status = profiler != nullptr ? RunTimed(s, *profiler) : RunStep(s, nullptr);
     if (status.ok()) continue;

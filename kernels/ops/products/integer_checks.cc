@@ -26,12 +26,9 @@ Status CheckWeights(const PrepareContext& context, const ProductInputs& inputs, 
     return context.Invalid("{} has scales along dimension {}, dimension {} expected",
                            context.InputName(inputs.weights), q.axis, channel_axis);
   }
-  for (size_t c = 1; c < q.zero_points.size(); ++c) {
-    if (q.zero_points[c] == q.zero_points[0]) continue;
-    return context.Unsupported("{} has zero points that differ by channel",
-                               context.InputName(inputs.weights));
-  }
-  return Status::Ok();
+  if (HasOneZeroPoint(q)) return Status::Ok();
+  return context.Unsupported("{} has zero points that differ by channel",
+                             context.InputName(inputs.weights));
 }
 
 // The bias is added to products, so its scale must be theirs.

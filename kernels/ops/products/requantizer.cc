@@ -122,18 +122,15 @@ void Requantizer::PlanBytes(const TensorView& output, const std::vector<FixedFac
   SetRange(output, RangeOf(output.dtype));
 }
 
-Status Requantizer::PlanBytesFactors(const PrepareContext& context, const ChannelLayout& layout,
-                                     bool real, const OutputFactors& factors,
-                                     const TensorView& output) {
+void Requantizer::PlanBytesFactors(const ChannelLayout& layout, bool real,
+                                   const OutputFactors& factors) {
   const size_t n = static_cast<size_t>(layout.n_entries());
   if (real) {
     reals_.assign(n, 0.0);
   } else {
     ResizeFactors(n);
   }
-  // Where only shapes are wanted, no factor is needed.
-  const int64_t groups = context.packs() ? layout.groups : 0;
-  for (int64_t g = 0; g < groups; ++g) {
+  for (int64_t g = 0; g < layout.groups; ++g) {
     for (int64_t c = 0; c < layout.channels; ++c) {
       const size_t entry = static_cast<size_t>(g * layout.padded + c);
       const double factor = factors.Of(g * layout.channels + c);
@@ -147,11 +144,6 @@ Status Requantizer::PlanBytesFactors(const PrepareContext& context, const Channe
   for (std::vector<int32_t>* part : {&mantissas_, &lefts_, &rights_}) RepeatChannels(layout, part);
   RepeatChannels(layout, &reals_);
   FindSmallFactors();
-  QuantizedRange range;
-  TW_RETURN_IF_ERROR(
-      QuantizedActivationRange(context, output, context.params().activation, &range));
-  SetRange(output, range);
-  return Status::Ok();
 }
 
 Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
@@ -162,7 +154,13 @@ Status Requantizer::Plan(const PrepareContext& context, Arithmetic arithmetic,
     const TensorView output = RoundedOutput(context);
     const OutputFactors factors(*context.input(inputs.data), weights, output);
     if (arithmetic == Arithmetic::kBytes) {
-      return PlanBytesFactors(context, layout, real, factors, output);
+      // Where only shapes are wanted, no factor is needed.
+      if (context.packs()) PlanBytesFactors(layout, real, factors);
+      QuantizedRange range;
+      TW_RETURN_IF_ERROR(
+          QuantizedActivationRange(context, output, context.params().activation, &range));
+      SetRange(output, range);
+      return Status::Ok();
     }
     const TensorView* bias = context.input(inputs.bias);
     bias_64_ = bias == nullptr || bias->dtype == DType::kInt64;

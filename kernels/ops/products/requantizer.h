@@ -106,8 +106,7 @@ class Requantizer {
   void ResizeFactors(size_t n);
   void SetFactor(size_t entry, FixedFactor factor);
   void SetRange(const TensorView& output, QuantizedRange range);
-  Status PlanBytesFactors(const PrepareContext& context, const ChannelLayout& layout, bool real,
-                          const OutputFactors& factors, const TensorView& output);
+  void PlanBytesFactors(const ChannelLayout& layout, bool real, const OutputFactors& factors);
   void FindSmallFactors();
   ColumnFactors FactorsFrom(int64_t first, bool small) const;
 

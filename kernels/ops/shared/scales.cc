@@ -1,6 +1,7 @@
 // Checks and walks of quantization parameters (see scales.h).
 #include "kernels/ops/shared/scales.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/ops/shared/indexing.h"
@@ -15,11 +16,54 @@ int32_t ZeroPointOf(const Quantization& quantization, size_t channel) {
   return static_cast<int32_t>(points[points.size() == 1 ? 0 : channel]);
 }
 
+bool ScaleFits(float scale) { return scale > 0.0f && scale <= std::numeric_limits<float>::max(); }
+
 bool ZeroPointFits(const QuantizedRange& range, int64_t value) {
   return value >= range.lo && value <= range.hi;
 }
 
+// Without a way out, so that the compiler compares several at once: models have thousands.
+bool AllFit(Span<const float> scales) {
+  uint32_t unfit = 0;
+  for (float scale : scales) {
+    unfit |= !((scale > 0.0f) & (scale <= std::numeric_limits<float>::max()));
+  }
+  return unfit == 0;
+}
+
+// A channel of a constant may have scale 0.
+Status CheckEachScale(const PrepareContext& context, Operand operand, const Quantization& q) {
+  const TensorView& view = operand.ViewIn(context);
+  for (float scale : q.scales) {
+    if (ScaleFits(scale)) continue;
+    if (scale != 0.0f || q.scales.size() == 1 || view.data == nullptr) {
+      return context.Invalid("{} has a scale of {}; scales must be finite and above 0",
+                             operand.NameIn(context), scale);
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckZeroPoints(const PrepareContext& context, Operand operand, const Quantization& q) {
+  const DType dtype = operand.ViewIn(context).dtype;
+  const QuantizedRange range = RangeOf(dtype);
+  const size_t n =
+      HasOneZeroPoint(q) ? std::min<size_t>(q.zero_points.size(), 1) : q.zero_points.size();
+  for (size_t i = 0; i < n; ++i) {
+    if (ZeroPointFits(range, q.zero_points[i])) continue;
+    return context.Invalid("{} is {} but has a zero point of {}", operand.NameIn(context),
+                           DTypeName(dtype), q.zero_points[i]);
+  }
+  return Status::Ok();
+}
+
 }  // namespace
+
+bool HasOneZeroPoint(const Quantization& quantization) {
+  int64_t different = 0;
+  for (int64_t point : quantization.zero_points) different |= point ^ quantization.zero_points[0];
+  return different == 0;
+}
 
 const TensorView& Operand::ViewIn(const PrepareContext& context) const {
   return is_output ? context.output(index) : *context.input(index);
@@ -50,21 +94,8 @@ Status CheckScales(const PrepareContext& context, Operand operand) {
     return context.Invalid("{} has {} scales but {} zero points", operand.NameIn(context), n,
                            q->zero_points.size());
   }
-  for (float scale : q->scales) {
-    if (scale > 0.0f && scale <= std::numeric_limits<float>::max()) continue;
-    if (scale != 0.0f || n == 1 || view.data == nullptr) {
-      return context.Invalid("{} has a scale of {}; scales must be finite and above 0",
-                             operand.NameIn(context), scale);
-    }
-  }
-  const QuantizedRange range = RangeOf(view.dtype);
-  for (int64_t point : q->zero_points) {
-    if (!ZeroPointFits(range, point)) {
-      return context.Invalid("{} is {} but has a zero point of {}", operand.NameIn(context),
-                             DTypeName(view.dtype), point);
-    }
-  }
-  return Status::Ok();
+  if (!AllFit(q->scales)) TW_RETURN_IF_ERROR(CheckEachScale(context, operand, *q));
+  return CheckZeroPoints(context, operand, *q);
 }
 
 void ForEachScale(const TensorView& view, ThreadPool* pool,

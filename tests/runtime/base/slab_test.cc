@@ -118,6 +118,35 @@ TEST_CASE("slab: unused, it takes nothing; the last block may go on any thread",
   CHECK(counted.n_live == 0);
 }
 
+TEST_CASE("slab: blocks of the first thread lie in front, those of others at the end", "[base]") {
+  for (const bool is_default : {true, false}) {
+    Counted counted;
+    constexpr size_t kSize = size_t{3} << 20, kBlock = size_t{1} << 19;
+    const SlabAllocator slab(kSize, is_default ? DefaultAllocator() : counted.table());
+    const Buffer first = Take(slab.allocator(), kBlock, 1);
+    Buffer last, before_last;
+    std::thread([&] {
+      last = Take(slab.allocator(), kBlock, 2);
+      before_last = Take(slab.allocator(), kBlock, 3);
+    }).join();
+    const Buffer second = Take(slab.allocator(), kBlock, 4);
+    CHECK(second.as<uint8_t>() == first.as<uint8_t>() + kBlock);
+    CHECK(before_last.as<uint8_t>() + kBlock == last.as<uint8_t>());
+    CHECK(last.as<uint8_t>() + kBlock == first.as<uint8_t>() + kSize);
+    CHECK(slab.spare_bytes() == kSize - 4 * kBlock);
+    const Buffer between = Take(slab.allocator(), kSize - 4 * kBlock, 5);
+    CHECK(between.as<uint8_t>() == second.as<uint8_t>() + kBlock);
+    const Buffer beside = Take(slab.allocator(), 64, 6);
+    CHECK((beside.as<uint8_t>() < first.as<uint8_t>() ||
+           beside.as<uint8_t>() >= first.as<uint8_t>() + kSize));
+    CHECK(Holds(first, 1));
+    CHECK(Holds(last, 2));
+    CHECK(Holds(before_last, 3));
+    CHECK(Holds(second, 4));
+    CHECK(Holds(between, 5));
+  }
+}
+
 TEST_CASE("slab: threads take blocks at the same time", "[base]") {
   constexpr int kThreads = 4, kBlocks = 200;
   Counted counted;

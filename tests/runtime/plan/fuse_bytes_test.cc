@@ -37,14 +37,19 @@ struct Spec : ModelSpec {
   int Logistic(int x) { return Op(OpCode::kLogistic, {x}, 1.0f / 256.0f, zero - 128); }
 };
 
-std::vector<std::string> Fused(const ModelSpec& spec) {
-  return FusedOf<uint8_t>(spec, [](int i) {
-    std::vector<uint8_t> bytes(kBytes);
-    for (size_t k = 0; k < bytes.size(); ++k) {
-      bytes[k] = static_cast<uint8_t>(i == 0 ? k : k * 7 + 3);
-    }
-    return bytes;
-  });
+std::vector<std::string> Fused(const ModelSpec& spec, int n_threads = 1) {
+  SessionOptions options;
+  options.n_threads = n_threads;
+  return FusedOf<uint8_t>(
+      spec,
+      [](int i) {
+        std::vector<uint8_t> bytes(kBytes);
+        for (size_t k = 0; k < bytes.size(); ++k) {
+          bytes[k] = static_cast<uint8_t>(i == 0 ? k : k * 7 + 3);
+        }
+        return bytes;
+      },
+      options);
 }
 
 TEST_CASE("fuse: functions of a byte become tables with the same bits", "[plan]") {
@@ -56,8 +61,10 @@ TEST_CASE("fuse: functions of a byte become tables with the same bits", "[plan]"
     const int hard = spec.Op(OpCode::kHardSwish, {x}, 0.04f, spec.zero - 7);
     const int y = spec.Op(OpCode::kSub, {moved, hard}, 0.05f, spec.zero + 1);
     spec.main().outputs = {y, swish};
-    CHECK(Fused(spec) ==
-          std::vector<std::string>{"LOGISTIC, MUL", "LOGISTIC, MUL, ADD, HARD_SWISH, SUB"});
+    for (const int n_threads : {1, 3}) {  // the threads share the tables
+      CHECK(Fused(spec, n_threads) ==
+            std::vector<std::string>{"LOGISTIC, MUL", "LOGISTIC, MUL, ADD, HARD_SWISH, SUB"});
+    }
   }
 }
 

@@ -44,8 +44,8 @@ int64_t CheckLaunches(const std::string& name, const Plan& plan) {
   for (const Step& step : plan.steps) {
     for (const Step& part : step.parts) {
       for (const PlannedLaunch& launch : part.launches) {
-        INFO(name << ": " << part.where << part.def->name() << ", " << launch.kernel << ": "
-                  << launch.work.items << " work-items of " << launch.work.steps << " steps");
+        INFO(name << ": " << plan.Where(part) << ", " << launch.kernel << ": " << launch.work.items
+                  << " work-items of " << launch.work.steps << " steps");
         CHECK((launch.work.items >= kFewItems || launch.work.steps <= kManySteps));
         CHECK(launch.work.items > 0);
         CHECK(launch.work.items <= launch.started);

@@ -75,7 +75,7 @@ Made MadeBy(int n_threads, bool optimize) {
   const std::unique_ptr<Session> session = OpenSession(ManyLayers(), options);
   Made made;
   for (const Step& step : session->plan().steps) {
-    std::string text = step.where + ": " + step.variant;
+    std::string text = session->plan().Where(step) + ": " + step.variant;
     for (const int v : step.inputs) text += " " + std::to_string(v);
     made.steps.push_back(text + ", " + std::to_string(step.n_tasks));
   }
