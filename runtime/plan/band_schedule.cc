@@ -20,14 +20,15 @@ int64_t EndRead(const WindowAxis& window, int64_t row) {
 class Scheduler {
  public:
   Scheduler(const std::vector<BandOp>& ops, BandSchedule* schedule)
-      : ops_(ops), out_(*schedule), have_(ops.size()), make_(ops.size()) {}
+      : ops_(ops), out_(*schedule), have_(ops.size()), make_(ops.size()), needed_(ops.size()) {}
 
-  // One strip, rows [begin, end) of the output.
-  bool AddStrip(const RowRange& rows, int64_t band_rows) {
+  // One strip, rows [begin, end) of the output, as far as the buffers take no more than most_bytes.
+  bool AddStrip(const RowRange& rows, int64_t band_rows, double most_bytes) {
     out_.strips.emplace_back();
     std::fill(have_.begin(), have_.end(), RowRange());
     is_first_ = true;
     for (int64_t y = rows.begin; y < rows.end; y += band_rows, is_first_ = false) {
+      if (out_.buffer_bytes > most_bytes) return true;
       if (!AddBand({y, std::min(rows.end, y + band_rows)})) return false;
     }
     return true;
@@ -49,18 +50,18 @@ class Scheduler {
   }
 
   bool AddBand(const RowRange& rows) {
-    std::vector<RowRange> needed(ops_.size());
     for (size_t k = ops_.size(); k-- > 0;) {
       const bool is_last = k + 1 == ops_.size();
-      needed[k] = is_last ? rows : Needed(k);
-      const int64_t begin = is_first_ ? needed[k].begin : std::max(needed[k].begin, have_[k].end);
-      make_[k] = {begin, std::max(begin, needed[k].end)};
-      if (!is_last) {
-        out_.buffer_rows[k] = std::max(out_.buffer_rows[k], needed[k].size());
-      }
+      const RowRange needed = needed_[k] = is_last ? rows : Needed(k);
+      const int64_t begin = is_first_ ? needed.begin : std::max(needed.begin, have_[k].end);
+      make_[k] = {begin, std::max(begin, needed.end)};
+      const int64_t more = is_last ? 0 : needed.size() - out_.buffer_rows[k];
+      if (more <= 0) continue;
+      out_.buffer_rows[k] += more;
+      out_.buffer_bytes += static_cast<double>(more) * static_cast<double>(ops_[k].row_bytes);
     }
     for (size_t k = 0; k < ops_.size(); ++k) {
-      if (make_[k].size() > 0 && !AddPiece(k, needed[k])) return false;
+      if (make_[k].size() > 0 && !AddPiece(k, needed_[k])) return false;
     }
     return true;
   }
@@ -90,8 +91,9 @@ class Scheduler {
 
   const std::vector<BandOp>& ops_;
   BandSchedule& out_;
-  std::vector<RowRange> have_;  // rows in the buffers
-  std::vector<RowRange> make_;  // rows that this band makes
+  std::vector<RowRange> have_;    // rows in the buffers
+  std::vector<RowRange> make_;    // rows that this band makes
+  std::vector<RowRange> needed_;  // rows that it reads, made by it or before
   bool is_first_ = true;
 };
 
@@ -108,14 +110,16 @@ RowRange RowsRead(const WindowAxis& window, const RowRange& made) {
   return {begin, std::clamp(EndRead(window, made.end), begin, window.in)};
 }
 
-bool ScheduleBands(const std::vector<BandOp>& ops, const BandRows& rows, BandSchedule* schedule) {
+bool ScheduleBands(const std::vector<BandOp>& ops, const BandRows& rows, BandSchedule* schedule,
+                   double most_bytes) {
   *schedule = BandSchedule();
   schedule->buffer_rows.assign(ops.size(), 0);
   schedule->made_rows.assign(ops.size(), 0);
   Scheduler scheduler(ops, schedule);
   const int64_t out = ops.back().window.out;
   for (int64_t y = 0; y < out; y += rows.strip) {
-    if (!scheduler.AddStrip({y, std::min(out, y + rows.strip)}, rows.band)) return false;
+    const RowRange strip = {y, std::min(out, y + rows.strip)};
+    if (!scheduler.AddStrip(strip, rows.band, most_bytes)) return false;
   }
   return true;
 }

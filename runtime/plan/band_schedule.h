@@ -8,6 +8,7 @@
 #define TOPWORK_RUNTIME_PLAN_BAND_SCHEDULE_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kernels/ops/shared/window.h"
@@ -22,6 +23,7 @@ struct BandOp {
   // which they read through their window. Of other inputs they read the rows that they make.
   std::vector<int> readers;
   std::vector<uint8_t> through_window;
+  size_t row_bytes = 0;  // of its output
 };
 
 struct RowRange {
@@ -47,6 +49,7 @@ struct BandPiece {
 struct BandSchedule {
   std::vector<BandShape> shapes;
   std::vector<int64_t> buffer_rows;  // of each op's output; of the last one 0
+  double buffer_bytes = 0.0;
   std::vector<std::vector<BandPiece>> strips;
   std::vector<int64_t> made_rows;  // that each op makes in all, with those made twice
 };
@@ -54,8 +57,10 @@ struct BandSchedule {
 // The input rows that the output rows need, those outside the image left out.
 RowRange RowsRead(const WindowAxis& window, const RowRange& made);
 
-// False where a band would read no row at all, or where the shapes are too many.
-bool ScheduleBands(const std::vector<BandOp>& ops, const BandRows& rows, BandSchedule* schedule);
+// False where a band would read no row at all, or where the shapes are too many. Where the buffers take more
+// than most_bytes, the rest of the schedule is left out; buffer_bytes tells.
+bool ScheduleBands(const std::vector<BandOp>& ops, const BandRows& rows, BandSchedule* schedule,
+                   double most_bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace topwork
 

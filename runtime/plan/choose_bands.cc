@@ -4,6 +4,7 @@
 // and when it is read; in a chain it does not, and takes no memory but that of a band. For that the
 // chain computes some rows twice, moves rows in its buffers, and calls operators for little work.
 #include <algorithm>
+#include <limits>
 
 #include "runtime/plan/bands.h"
 #include "runtime/plan/op_work.h"
@@ -131,15 +132,6 @@ class Chooser {
 
   const TensorView& Made(size_t i) const { return ViewOf(graph_, graph_.ops[i].op.outputs[0]); }
 
-  double BufferBytes(size_t begin, const BandSchedule& schedule) const {
-    double bytes = 0.0;
-    for (size_t k = 0; k < schedule.buffer_rows.size(); ++k) {
-      bytes += static_cast<double>(schedule.buffer_rows[k]) *
-               static_cast<double>(RowBytes(Made(begin + k)));
-    }
-    return bytes;
-  }
-
   // Few strips, as each may compute some rows twice, but more than threads: one may be slow.
   int64_t StripRows(int64_t out_h) const {
     if (forced_.strip > 0) return forced_.strip;
@@ -163,10 +155,12 @@ class Chooser {
     rows->strip = StripRows(ops.back().window.out);
     rows->band = forced_.band > 0 ? forced_.band : rows->strip;
     for (;; rows->band = std::max<int64_t>(1, rows->band * 7 / 8)) {
-      if (!ScheduleBands(ops, *rows, &schedule)) return 0.0;
-      if (forced_.band > 0) return static_cast<double>(end - begin - 1);
-      if (BufferBytes(begin, schedule) <= kBandBytes || rows->band == 1) break;
+      const bool is_last = forced_.band > 0 || rows->band == 1;
+      const double most_bytes = is_last ? std::numeric_limits<double>::infinity() : kBandBytes;
+      if (!ScheduleBands(ops, *rows, &schedule, most_bytes)) return 0.0;
+      if (is_last || schedule.buffer_bytes <= kBandBytes) break;
     }
+    if (forced_.band > 0) return static_cast<double>(end - begin - 1);
     return saved - Cost(begin, schedule);
   }
 
@@ -214,6 +208,7 @@ std::vector<BandOp> BandOpsOf(const WorkGraph& graph, size_t begin, size_t end) 
   for (size_t i = begin; i < end; ++i) {
     const Op& op = graph.ops[i].op;
     chain[i - begin].window = RowWindow(graph, op);
+    chain[i - begin].row_bytes = RowBytes(ViewOf(graph, op.outputs[0]));
     for (size_t k = 0; k < op.inputs.size(); ++k) {
       const int maker = MakerInChain(graph, begin, i, op.inputs[k]);
       if (maker < 0) continue;

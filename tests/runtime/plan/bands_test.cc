@@ -394,6 +394,35 @@ TEST_CASE("bands: weights are packed once, values lie in no arena", "[plan]") {
   CHECK(text.find("in parts") != std::string::npos);
 }
 
+// A pointwise operator, one of 3 x 3 and a pointwise one, on images of 40 rows.
+std::vector<BandOp> ThreeOps() {
+  std::vector<BandOp> ops(3);
+  for (size_t k = 0; k < 3; ++k) {
+    ops[k].window.in = ops[k].window.out = 40;
+    ops[k].row_bytes = 100 * (k + 1);
+    if (k < 2) ops[k].readers = {static_cast<int>(k + 1)};
+    if (k < 2) ops[k].through_window = {true};
+  }
+  ops[1].window.filter = 3;
+  ops[1].window.pad = 1;
+  return ops;
+}
+
+TEST_CASE("bands: a schedule is left where its buffers take too much", "[plan]") {
+  BandSchedule whole, limited;
+  REQUIRE(ScheduleBands(ThreeOps(), {20, 4}, &whole));
+  CHECK(whole.buffer_rows == std::vector<int64_t>{6, 4, 0});
+  CHECK(whole.buffer_bytes == 6 * 100 + 4 * 200);
+  CHECK(whole.strips.size() == 2);
+  CHECK(whole.made_rows == std::vector<int64_t>{42, 40, 40});  // two rows where the strips meet
+  REQUIRE(ScheduleBands(ThreeOps(), {20, 4}, &limited, whole.buffer_bytes));
+  CHECK(limited.made_rows == whole.made_rows);
+  CHECK(limited.buffer_bytes == whole.buffer_bytes);
+  REQUIRE(ScheduleBands(ThreeOps(), {20, 4}, &limited, whole.buffer_bytes - 1));
+  CHECK(limited.buffer_bytes > whole.buffer_bytes - 1);
+  CHECK(limited.made_rows.back() < 40);
+}
+
 TEST_CASE("bands: sizes choose them", "[plan]") {
   Block block;
   block.channels = 16;
