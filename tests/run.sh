@@ -5,9 +5,9 @@
 # Usage: tests/run.sh [--long] [CTest arguments: -R, -E, -L or -LE REGEX, -j N, -V, -N, --rerun-failed and the like]
 #   --long   every test in every build, and what takes minutes and seldom fails (tests/README.md)
 # Builds into build/<preset>: release, asan-ubsan (by clang), tsan, minsize, selected (minsize with a selection),
-# jetson (aarch64, run under qemu) and, for --long, clang, armv7, riscv64 and ppc64le (under qemu, too), zig's
-# flavours, and Debian packages. A build that fails makes its tests
-# fail. Needs root only when Debian packages are missing.
+# jetson (aarch64, run under qemu) and, for --long, clang, least (minsize with short loops), armv7, riscv64 and
+# ppc64le (under qemu, too), zig's flavours, and Debian packages. A build that fails makes its tests fail. Needs root
+# only when Debian packages are missing.
 # Tests that need something this machine lacks print SKIP and why.
 set -eu
 cd "$(dirname "$0")/.."
@@ -101,6 +101,7 @@ build jetson "libtopwork.so topwork_tests $command" topwork_tests "-DTOPWORK_TES
 if [ "$long" = ON ]; then
   # Compiled one by one: each file must include what it uses.
   build clang "libtopwork.so topwork_tests $command" topwork_tests -DTOPWORK_UNITY=OFF
+  build least topwork_cli topwork
   build armv7 "libtopwork.so topwork_tests $command" topwork_tests
   for preset in riscv64 ppc64le; do
     build "$preset" "libtopwork.so topwork_tests $command" topwork_tests \

@@ -86,6 +86,9 @@ if(TOPWORK_LONG_TESTS)
     tw_random_networks(${processor} jetson qemu-aarch64-static /usr/aarch64-linux-gnu)
   endforeach()
   tw_random_networks(cortex-a15 armv7 qemu-arm-static /usr/arm-linux-gnueabihf)
+  # So have loops of the least code, which no other build of this machine has.
+  tw_script_test(random_networks_least sibling peers/random_networks.py --first 7000 --count 200
+    "${builds}/least/topwork")
   # Builds for aarch64: those that have a limit stay below it.
   tw_script_test(sizes minsize peers/sizes.py --limited)
   set_tests_properties(minsize.sizes PROPERTIES TIMEOUT 7200)
