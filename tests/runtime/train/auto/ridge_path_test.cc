@@ -10,16 +10,13 @@
 #include <utility>
 
 #include "runtime/train/fit/solvers.h"
+#include "tests/support/eliminate.h"
 #include "tests/support/random_floats.h"
 
 namespace topwork {
 namespace ridge_path_test {
 
 constexpr Scaling kScalings[] = {Scaling::kNone, Scaling::kStandard, Scaling::kShrunken};
-
-void AddTo(double* to, double factor, const double* from, size_t n) {
-  for (size_t i = 0; i < n; ++i) to[i] += factor * from[i];
-}
 
 struct Problem {
   int64_t n, dim, n_outputs;
@@ -84,7 +81,7 @@ struct Problem {
     for (size_t d = 0; d + 1 < size; ++d) row[d] = x(b, static_cast<int64_t>(d)) / divisors[d];
     for (size_t c = size; c < width; ++c) row[c] = t(b, static_cast<int64_t>(c - size));
     for (size_t i = 0; i < size; ++i) {
-      AddTo(sums + i * width, sign * weight(b) * row[i], row.data(), width);
+      test::AddTo(sums + i * width, sign * weight(b) * row[i], row.data(), width);
     }
   }
   std::vector<double> SumsOfAll(const std::vector<double>& divisors) const {
@@ -103,24 +100,7 @@ struct Problem {
       if (!with[static_cast<size_t>(b)]) AddSums(b, -1, divisors, a);
     }
     for (size_t d = 0; d + 1 < size; ++d) a[d * width + d] += lambda;
-    for (size_t i = 0; i < size; ++i) {
-      size_t pivot = i;
-      for (size_t r = i; r < size; ++r) {
-        if (std::abs(a[r * width + i]) > std::abs(a[pivot * width + i])) pivot = r;
-      }
-      if (pivot != i) std::swap_ranges(a + i * width, a + i * width + width, a + pivot * width);
-      for (size_t r = i + 1; r < size; ++r) {
-        const double factor = a[r * width + i] / a[i * width + i];
-        AddTo(a + r * width + i, -factor, a + i * width + i, width - i);
-      }
-    }
-    for (size_t r = size; r-- > 0;) {
-      double* const right = a + r * width + size;
-      for (size_t k = r + 1; k < size; ++k) {
-        AddTo(right, -a[r * width + k], a + k * width + size, width - size);
-      }
-      for (size_t c = 0; c < width - size; ++c) right[c] /= a[r * width + r];
-    }
+    test::Eliminate(a, size, width);
     std::vector<double> out;
     for (size_t c = size; c < width; ++c) {
       for (size_t d = 0; d + 1 < size; ++d) out.push_back(a[d * width + c] / divisors[d]);

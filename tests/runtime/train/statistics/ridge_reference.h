@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 #include <vector>
+
+#include "tests/support/eliminate.h"
 
 namespace topwork {
 namespace test {
@@ -27,29 +28,22 @@ inline long double NearestPower(long double x) {
   return power;
 }
 
-// system · x = right, in place; right has n_right columns.
-inline void Eliminate(std::vector<std::vector<long double>>* system,
-                      std::vector<std::vector<long double>>* right) {
-  auto& a = *system;
-  auto& b = *right;
-  const size_t n = a.size();
-  for (size_t k = 0; k < n; ++k) {
-    size_t pivot = k;
-    for (size_t i = k; i < n; ++i) {
-      if (std::fabs(a[i][k]) > std::fabs(a[pivot][k])) pivot = i;
-    }
-    std::swap(a[k], a[pivot]);
-    std::swap(b[k], b[pivot]);
-    for (size_t i = 0; i < n; ++i) {
-      if (i == k) continue;
-      const long double factor = a[i][k] / a[k][k];
-      for (size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
-      for (size_t j = 0; j < b[i].size(); ++j) b[i][j] -= factor * b[k][j];
-    }
+// 1 for features that do not vary.
+inline std::vector<double> ScalesOf(const std::vector<long double>& variances) {
+  std::vector<long double> deviations, sorted;
+  for (const long double variance : variances) {
+    deviations.push_back(variance > 0.0L ? std::sqrt(NearestPower(variance)) : 0.0L);
+    if (variance > 0.0L) sorted.push_back(deviations.back());
   }
-  for (size_t k = 0; k < n; ++k) {
-    for (long double& x : b[k]) x /= a[k][k];
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> scales;
+  for (const long double deviation : deviations) {
+    const long double shrunken = deviation + (sorted.empty() ? 0.0L : sorted[sorted.size() / 2]);
+    const bool varies = deviation > 0.0L;
+    scales.push_back(varies ? static_cast<double>(std::sqrt(NearestPower(shrunken * shrunken)))
+                            : 1.0);
   }
+  return scales;
 }
 
 inline RidgeReference SolveRidgeAnew(const std::vector<std::vector<float>>& rows,
@@ -65,50 +59,45 @@ inline RidgeReference SolveRidgeAnew(const std::vector<std::vector<float>>& rows
   }
   for (long double& x : mean) x /= static_cast<long double>(n);
   RidgeReference out;
-  std::vector<std::vector<long double>> system(dim, std::vector<long double>(dim, 0.0L));
-  std::vector<std::vector<long double>> right(dim, std::vector<long double>(n_classes, 0.0L));
+  const size_t width = dim + n_classes;
+  std::vector<long double> system(dim * width,
+                                  0.0L);  // of a feature: its products, and those with the classes
   for (size_t i = 0; i < n; ++i) {
     for (size_t d = 0; d < dim; ++d) {
       const long double x = static_cast<long double>(rows[i][d]) - mean[d];
+      long double* const products = system.data() + d * width;
       for (size_t e = 0; e < dim; ++e) {
-        system[d][e] += x * (static_cast<long double>(rows[i][e]) - mean[e]);
+        products[e] += x * (static_cast<long double>(rows[i][e]) - mean[e]);
       }
       for (size_t c = 0; c < n_classes; ++c) {
-        right[d][c] += x * ((static_cast<size_t>(labels[i]) == c ? 1.0L : 0.0L) - share[c]);
+        const long double target = static_cast<size_t>(labels[i]) == c ? 1.0L : 0.0L;
+        products[dim + c] += x * (target - share[c]);
       }
     }
   }
-  std::vector<long double> deviations, sorted;
+  std::vector<long double> variances;
   for (size_t d = 0; d < dim; ++d) {
-    const long double variance = system[d][d] / static_cast<long double>(n);
-    deviations.push_back(variance > 0.0L ? std::sqrt(NearestPower(variance)) : 0.0L);
-    if (variance > 0.0L) sorted.push_back(deviations.back());
+    variances.push_back(system[d * width + d] / static_cast<long double>(n));
   }
-  std::sort(sorted.begin(), sorted.end());
-  for (const long double deviation : deviations) {
-    const long double shrunken = deviation + (sorted.empty() ? 0.0L : sorted[sorted.size() / 2]);
-    const bool varies = deviation > 0.0L;
-    out.scales.push_back(varies ? static_cast<double>(std::sqrt(NearestPower(shrunken * shrunken)))
-                                : 1.0);
-  }
+  out.scales = ScalesOf(variances);
   // In units of the scales, so that float64 is enough where long double is no more.
   for (size_t d = 0; d < dim; ++d) {
     const long double scale = static_cast<long double>(out.scales[d]);
+    long double* const products = system.data() + d * width;
     for (size_t e = 0; e < dim; ++e) {
-      system[d][e] /= scale * static_cast<long double>(out.scales[e]);
+      products[e] /= scale * static_cast<long double>(out.scales[e]);
     }
-    for (long double& x : right[d]) x /= scale;
-    system[d][d] += static_cast<long double>(lambda);
+    for (size_t c = dim; c < width; ++c) products[c] /= scale;
+    products[d] += static_cast<long double>(lambda);
   }
-  Eliminate(&system, &right);
-  for (size_t d = 0; d < dim; ++d) {
-    for (long double& x : right[d]) x /= static_cast<long double>(out.scales[d]);
-  }
+  Eliminate(system.data(), dim, width);
   for (size_t c = 0; c < n_classes; ++c) {
     long double bias = share[c];
     for (size_t d = 0; d < dim; ++d) {
-      out.weights.push_back(static_cast<double>(right[d][c]));
-      bias -= right[d][c] * mean[d];
+      const long double weight =
+          system[d * width + dim + c] / static_cast<long double>(out.scales[d]);
+      out.weights.push_back(static_cast<double>(weight));
+      bias -= weight * mean[d];
     }
     out.bias.push_back(static_cast<double>(bias));
   }
