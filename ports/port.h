@@ -82,9 +82,11 @@ std::string ErrorText(int error);
 // Where the system has large pages, large blocks lie in them.
 void* AlignedAlloc(size_t alignment, size_t size);
 void AlignedFree(void* pointer);
-// Takes what of a large block of AlignedAlloc lies in small pages, with one call, where the system can:
-// taking a page at its first touch costs more than filling it.
-void TakeSmallPages(void* block, size_t size);
+// Takes pages of a new block of AlignedAlloc, whose bytes nobody has written: part 0 all of a large block's
+// small pages with one call, where the system can, for taking each at its first touch costs more than filling
+// it; the other parts a large page each.
+int64_t CountPageParts(size_t size);
+void TakePages(void* block, size_t size, int64_t part);
 // How much of a block of so many bytes lies in large pages; a last one is taken, too, that is filled to five
 // eighths.
 size_t InLargePages(size_t size);

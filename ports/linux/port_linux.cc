@@ -130,9 +130,18 @@ void* AlignedAlloc(size_t alignment, size_t size) {
 #endif
 }
 
-void TakeSmallPages(void* block, size_t size) {
+int64_t CountPageParts(size_t size) {
+  return 1 + static_cast<int64_t>(InLargePages(size) / kLargePage);
+}
+
+void TakePages(void* block, size_t size, int64_t part) {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE of Linux 5.14, which older headers lack
   constexpr size_t kLeastTaken = size_t{256} << 10;
+  if (part > 0) {
+    volatile uint8_t* const bytes = static_cast<uint8_t*>(block);
+    bytes[static_cast<size_t>(part - 1) * kLargePage] = 0;
+    return;
+  }
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = reinterpret_cast<uintptr_t>(block);
   const uintptr_t first = (begin + InLargePages(size) + page - 1) / page * page;

@@ -9,10 +9,17 @@ const Allocator& DefaultAllocator() {
   static const Allocator allocator = {
       [](void*, size_t bytes, size_t alignment) {
         void* const block = port::AlignedAlloc(alignment, bytes);
-        if (block != nullptr) port::TakeSmallPages(block, bytes);
+        if (block != nullptr) port::TakePages(block, bytes, 0);
         return block;
       },
       [](void*, void* pointer, size_t) { port::AlignedFree(pointer); }, nullptr};
+  return allocator;
+}
+
+const Allocator& UntouchedAllocator() {
+  static const Allocator allocator = {
+      [](void*, size_t bytes, size_t alignment) { return port::AlignedAlloc(alignment, bytes); },
+      DefaultAllocator().deallocate, nullptr};
   return allocator;
 }
 

@@ -36,6 +36,8 @@ const Allocator& DefaultAllocator();
 inline bool IsDefault(const Allocator& allocator) {
   return allocator.allocate == DefaultAllocator().allocate;
 }
+// The same; but who uses a block takes its pages (port::TakePages) where that is worth it.
+const Allocator& UntouchedAllocator();
 // For large blocks that are seldom filled: what is never written takes address space only.
 const Allocator& SpaceAllocator();
 

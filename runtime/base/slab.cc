@@ -24,7 +24,7 @@ struct SlabAllocator::Slab {
     Slab* slab = static_cast<Slab*>(user_data);
     bool takes_small_pages = false;
     void* const block = slab->Take(bytes, alignment, &takes_small_pages);
-    if (takes_small_pages) port::TakeSmallPages(slab->memory, slab->bytes);
+    if (takes_small_pages) port::TakePages(slab->memory, slab->bytes, 0);
     return block;
   }
 
@@ -47,9 +47,8 @@ struct SlabAllocator::Slab {
     is_taken = true;
     first_thread = std::this_thread::get_id();
     takes_small_pages = IsDefault(from);
-    memory =
-        static_cast<uint8_t*>(takes_small_pages ? port::AlignedAlloc(kAlignment, bytes)
-                                                : from.allocate(from.user_data, bytes, kAlignment));
+    const Allocator& whole = takes_small_pages ? UntouchedAllocator() : from;
+    memory = static_cast<uint8_t*>(whole.allocate(whole.user_data, bytes, kAlignment));
   }
 
   // The first thread's blocks lie in front, those of others at the end. Two threads that touch a large page

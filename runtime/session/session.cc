@@ -113,12 +113,29 @@ bool HasCustomOps(const Plan& plan) {
 
 bool Session::has_custom_ops() const { return kHasCustomOps && HasCustomOps(*plan_); }
 
-Result<std::shared_ptr<const Plan>> Session::NewPlan() const {
+Status Session::NewPlan(std::shared_ptr<const Plan>* plan, Buffer* arena) const {
   PlanOptions options = options_;
   options.input_shapes = wanted_shapes_;
   options.pool = pool_.get();
   const ThreadPool::Run packing(options.pool, false);
-  return BuildPlan(model_, options);
+  TW_ASSIGN_OR_RETURN(*plan, BuildPlan(model_, options));
+  TW_ASSIGN_OR_RETURN(*arena, NewArena(**plan));
+  return Status::Ok();
+}
+
+Result<Buffer> Session::NewArena(const Plan& plan) const {
+  constexpr char kWhat[] = "the activation arena";
+  const size_t bytes = std::max(plan.run_bytes, kAlignment);
+  if (!IsDefault(*options_.allocator)) return Buffer::Allocate(bytes, kWhat, *options_.allocator);
+  TW_ASSIGN_OR_RETURN(Buffer arena, Buffer::Allocate(bytes, kWhat, UntouchedAllocator()));
+  // Where threads touch a large page at once for the first time, each of them clears one.
+  const auto take = [&](int64_t part, int) { port::TakePages(arena.data(), arena.size(), part); };
+  if (pool_ != nullptr && pool_->n_threads() > 1) {
+    pool_->ParallelFor(port::CountPageParts(arena.size()), take);
+  } else {
+    take(0, 0);
+  }
+  return arena;
 }
 
 // Where the caller gave other shapes than the file, a model that they do not fit is not malformed.
@@ -143,25 +160,23 @@ Status Session::Replan() {
   constexpr size_t kLeastPacked = size_t{1} << 20;
   const bool packs = given_plan_ == nullptr && model_->bytes().size() >= kLeastPacked;
   if (pool_ == nullptr && packs) pool_.reset(new ThreadPool(options_.max_threads));
-  Result<std::shared_ptr<const Plan>> plan =
-      given_plan_ != nullptr ? std::move(given_plan_) : NewPlan();
-  given_plan_ = nullptr;
-  std::vector<AttachedSteps> attached;
-  if (plan.ok()) {
-    Result<std::vector<AttachedSteps>> own = AttachSteps(*plan.value());
-    if (own.ok()) {
-      attached = std::move(own.value());
-    } else {
-      GiveUpDevices(own.status(), *plan.value());
-      plan = NewPlan();
-    }
+  std::shared_ptr<const Plan> plan = std::move(given_plan_);
+  Buffer arena;
+  if (plan == nullptr) {
+    TW_RETURN_IF_ERROR(NewPlan(&plan, &arena));
+  } else {
+    TW_ASSIGN_OR_RETURN(arena, NewArena(*plan));
   }
-  TW_RETURN_IF_ERROR(plan.status());
-  TW_RETURN_IF_ERROR(CheckBindings(*plan.value()));
-  const size_t bytes = std::max(plan.value()->run_bytes, kAlignment);
-  TW_ASSIGN_OR_RETURN(Buffer arena,
-                      Buffer::Allocate(bytes, "the activation arena", *options_.allocator));
-  const ThreadChoice threads = ThreadsFor(*plan.value());
+  std::vector<AttachedSteps> attached;
+  Result<std::vector<AttachedSteps>> own = AttachSteps(*plan);
+  if (own.ok()) {
+    attached = std::move(own.value());
+  } else {
+    GiveUpDevices(own.status(), *plan);
+    TW_RETURN_IF_ERROR(NewPlan(&plan, &arena));
+  }
+  TW_RETURN_IF_ERROR(CheckBindings(*plan));
+  const ThreadChoice threads = ThreadsFor(*plan);
   std::unique_ptr<ThreadPool> pool;  // null: the one there is has as many threads
   if (pool_ == nullptr || pool_->n_threads() != threads.n_threads) {
     pool.reset(new ThreadPool(threads.n_threads));
@@ -169,9 +184,9 @@ Status Session::Replan() {
   std::unique_ptr<RunEnvironment> environment =
       NewEnvironment(pool != nullptr ? pool.get() : pool_.get());
   TW_ASSIGN_OR_RETURN(std::unique_ptr<PlanRunner> runner,
-                      PlanRunner::Create(plan.value(), *environment, std::move(attached)));
-  TW_ASSIGN_OR_RETURN(std::vector<Buffer> strings, strings_->NewInputs(*plan.value()));
-  plan_ = plan.value();
+                      PlanRunner::Create(plan, *environment, std::move(attached)));
+  TW_ASSIGN_OR_RETURN(std::vector<Buffer> strings, strings_->NewInputs(*plan));
+  plan_ = std::move(plan);
   strings_->SetInputs(std::move(strings));
   runner_ = std::move(runner);  // the old one goes before what it points to
   environment_ = std::move(environment);

@@ -132,7 +132,8 @@ class Session {
     size_t bytes = 0;
   };
   Session();
-  Result<std::shared_ptr<const Plan>> NewPlan() const;
+  Status NewPlan(std::shared_ptr<const Plan>* plan, Buffer* arena) const;
+  Result<Buffer> NewArena(const Plan& plan) const;
   Status Replan();
   Status AboutShapes(const Status& status) const;
   ThreadChoice ThreadsFor(const Plan& plan) const;

@@ -340,6 +340,9 @@ TEST_CASE("memory is aligned as asked", "[port]") {
     void* pointer = port::AlignedAlloc(64, size);
     REQUIRE(pointer != nullptr);
     CHECK(reinterpret_cast<uintptr_t>(pointer) % (size < kLarge / 8 * 5 ? 64 : kLarge) == 0);
+    const int64_t n_parts = port::CountPageParts(size);  // one is that of the small pages
+    CHECK(n_parts == 1 + static_cast<int64_t>((size + 3 * kLarge / 8) / kLarge));
+    for (int64_t part = 0; part < n_parts; ++part) port::TakePages(pointer, size, part);
     std::memset(pointer, 1, size);
     port::AlignedFree(pointer);
   }
