@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "ports/port.h"
+#include "runtime/base/thread_pool.h"
 
 namespace topwork {
 
@@ -45,8 +46,8 @@ struct SlabAllocator::Slab {
 
   void TakeMemory() {
     is_taken = true;
-    first_thread = std::this_thread::get_id();
-    takes_small_pages = IsDefault(from);
+    if (kPreparesOnThreads) first_thread = std::this_thread::get_id();
+    takes_small_pages = kPreparesOnThreads && IsDefault(from);
     const Allocator& whole = takes_small_pages ? UntouchedAllocator() : from;
     memory = static_cast<uint8_t*>(whole.allocate(whole.user_data, bytes, kAlignment));
   }
@@ -55,7 +56,9 @@ struct SlabAllocator::Slab {
   // for the first time at once would both clear it, and one of them for nothing.
   uint8_t* Cut(size_t rounded) {
     used += rounded;
-    if (std::this_thread::get_id() == first_thread) return memory + (used - rounded - used_at_end);
+    if (!kPreparesOnThreads || std::this_thread::get_id() == first_thread) {
+      return memory + (used - rounded - used_at_end);
+    }
     used_at_end += rounded;
     return memory + (bytes - used_at_end);
   }

@@ -15,6 +15,13 @@
 
 namespace topwork {
 
+// The smallest library makes the steps and tables of a session one after the other.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kPreparesOnThreads = false;
+#else
+constexpr bool kPreparesOnThreads = true;
+#endif
+
 class ThreadPool {
   class Team;
 

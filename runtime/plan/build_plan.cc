@@ -209,11 +209,10 @@ std::string Plan::Where(const Step& step) const {
 
 std::string NameOperator(int file_index, const char* name, const std::string& inside,
                          const std::string& subgraph, const std::string& output) {
-  std::string text = file_index < 0 ? StrFormat("operator {}", name)
-                                    : StrFormat("operator #{} {}", file_index, name);
-  if (!inside.empty()) text += " in " + inside;
-  if (!subgraph.empty()) text += StrFormat(" of subgraph '{}'", subgraph);
-  return text + StrFormat(" (output '{}')", output);
+  const std::string number = file_index < 0 ? std::string() : StrFormat("#{} ", file_index);
+  return StrFormat("operator {}{}{}{}{}{}{} (output '{}')", number, name,
+                   inside.empty() ? "" : " in ", inside, subgraph.empty() ? "" : " of subgraph '",
+                   subgraph, subgraph.empty() ? "" : "'", output);
 }
 
 Result<std::shared_ptr<const Plan>> BuildPlan(std::shared_ptr<const Model> model,

@@ -16,13 +16,6 @@ namespace {
 
 constexpr int32_t kBytes = 256;
 
-// The smallest library fills one table after the other.
-#if defined(__OPTIMIZE_SIZE__)
-constexpr bool kFillsOnThreads = false;
-#else
-constexpr bool kFillsOnThreads = true;
-#endif
-
 class ByteFuser {
  public:
   explicit ByteFuser(WorkGraph* graph)
@@ -42,7 +35,7 @@ class ByteFuser {
     // Each table is made for itself, so threads may take them in any order.
     const auto fill = [&](int64_t t, int) { FillTable(&tables_[static_cast<size_t>(t)]); };
     const int64_t n_tables = static_cast<int64_t>(tables_.size());
-    if (kFillsOnThreads && graph_.pool != nullptr && n_tables > 1) {
+    if (kPreparesOnThreads && graph_.pool != nullptr && n_tables > 1) {
       graph_.pool->ParallelFor(n_tables, fill);
     } else {
       for (int64_t t = 0; t < n_tables; ++t) fill(t, 0);

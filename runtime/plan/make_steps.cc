@@ -19,13 +19,6 @@
 namespace topwork {
 namespace {
 
-// The smallest library prepares one operator after the other.
-#if defined(__OPTIMIZE_SIZE__)
-constexpr bool kPreparesOnThreads = false;
-#else
-constexpr bool kPreparesOnThreads = true;
-#endif
-
 void GiveToCpu(const Status& why, WorkOp* work) {
   work->reason = std::string("not on ") + work->device->name() + ": " + why.message();
   work->device = nullptr;

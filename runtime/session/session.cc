@@ -126,7 +126,9 @@ Status Session::NewPlan(std::shared_ptr<const Plan>* plan, Buffer* arena) const 
 Result<Buffer> Session::NewArena(const Plan& plan) const {
   constexpr char kWhat[] = "the activation arena";
   const size_t bytes = std::max(plan.run_bytes, kAlignment);
-  if (!IsDefault(*options_.allocator)) return Buffer::Allocate(bytes, kWhat, *options_.allocator);
+  if (!kPreparesOnThreads || !IsDefault(*options_.allocator)) {
+    return Buffer::Allocate(bytes, kWhat, *options_.allocator);
+  }
   TW_ASSIGN_OR_RETURN(Buffer arena, Buffer::Allocate(bytes, kWhat, UntouchedAllocator()));
   // Where threads touch a large page at once for the first time, each of them clears one.
   const auto take = [&](int64_t part, int) { port::TakePages(arena.data(), arena.size(), part); };
