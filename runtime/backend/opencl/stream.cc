@@ -386,5 +386,10 @@ Status Stream::Finish() {
   return ClStatus(api_->clFinish(queue_.get()), "clFinish");
 }
 
+void Stream::Drain() {
+  (void)Finish();
+  if (timed_queue_) (void)api_->clFinish(timed_queue_.get());
+}
+
 }  // namespace opencl
 }  // namespace topwork

@@ -92,6 +92,8 @@ class Stream {
   Status SubmitTimed(Commands* commands, std::vector<int64_t>* nanos);
   // Waits until all is done.
   Status Finish();
+  // The same after a failure, on all queues, as far as the driver can.
+  void Drain();
 
   // Bytes that Upload and Download have moved so far.
   uint64_t uploaded_bytes() const { return uploaded_bytes_; }

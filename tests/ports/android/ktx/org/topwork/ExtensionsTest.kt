@@ -29,6 +29,7 @@ class ExtensionsTest {
   fun runsSuspending() = runBlocking {
     Model.open(TestFiles.digits()).use { model ->
       Session(model).use { session ->
+        for (i in 0 until 64) session.input(0).putFloat(4 * i, i / 64f)
         session.runSuspending()
         val sum = (0 until 10).sumOf { session.output(0).getFloat(4 * it).toDouble() }
         assertEquals(1.0, sum, 1e-5)
