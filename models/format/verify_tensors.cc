@@ -1,6 +1,5 @@
 // Buffers and tensors: ranges, shapes, the length of constants, string tables, quantization. A
 // tensor's name is made for a message only: models have hundreds of them.
-#include <algorithm>
 #include <cfloat>
 
 #include "models/format/read.h"
@@ -9,6 +8,7 @@
 #include "runtime/base/printable.h"
 #include "runtime/tensor/selected_types.h"
 #include "runtime/tensor/strings.h"
+#include "runtime/tensor/zero_points.h"
 #include "tflite_generated.h"
 
 namespace topwork {
@@ -120,13 +120,12 @@ ZeroPointRange ZeroPointsOf(DType dtype) {
 Status VerifyScales(const flatbuffers::Vector<float>& scales) {
   // A single 0 is how old files say "not quantized"; among others it is a channel of zeros. Models have
   // many thousands: without a way out of the loop, the compiler compares several at once.
+  const auto fits = [](float scale) { return (scale >= 0.0f) & (scale <= FLT_MAX); };
   const float* values = scales.data();
   uint32_t unfit = 0;
-  for (uint32_t i = 0; i < scales.size(); ++i) {
-    unfit |= !((values[i] >= 0.0f) & (values[i] <= FLT_MAX));
-  }
+  for (uint32_t i = 0; i < scales.size(); ++i) unfit |= !fits(values[i]);
   for (uint32_t i = 0; unfit != 0 && i < scales.size(); ++i) {
-    if (values[i] >= 0.0f && values[i] <= FLT_MAX) continue;
+    if (fits(values[i])) continue;
     return InvalidModel(": quantization scale #{} is {}; scales are finite and not negative", i,
                         scales.Get(i));
   }
@@ -135,13 +134,10 @@ Status VerifyScales(const flatbuffers::Vector<float>& scales) {
 
 Status VerifyZeroPoints(DType dtype, const flatbuffers::Vector<int64_t>& points) {
   const ZeroPointRange range = ZeroPointsOf(dtype);
-  const int64_t* values = points.data();
-  int64_t different = 0;  // most often all are the same
-  for (uint32_t i = 0; i < points.size(); ++i) different |= values[i] ^ values[0];
-  const uint32_t n = different == 0 ? std::min(points.size(), 1u) : points.size();
-  for (uint32_t i = 0; i < n; ++i) {
-    if (values[i] >= range.lo && values[i] <= range.hi) continue;
-    return InvalidModel(": quantization zero point #{} is {}, which {} cannot hold", i, values[i],
+  const Span<const int64_t> checked = WithoutRepeats({points.data(), points.size()});
+  for (size_t i = 0; i < checked.size(); ++i) {
+    if (checked[i] >= range.lo && checked[i] <= range.hi) continue;
+    return InvalidModel(": quantization zero point #{} is {}, which {} cannot hold", i, checked[i],
                         DTypeName(dtype));
   }
   return Status::Ok();

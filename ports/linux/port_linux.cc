@@ -122,8 +122,8 @@ void* AlignedAlloc(size_t alignment, size_t size) {
   const size_t rounded = InLargePages(size);
   const bool in_large = rounded > 0 && alignment <= kLargePage;
   if (posix_memalign(&pointer, in_large ? kLargePage : alignment, size) != 0) return nullptr;
-  if (in_large)
-    madvise(pointer, rounded, MADV_HUGEPAGE);  // what lies behind it is not touched by it
+  // What lies behind the block is not touched by it.
+  if (in_large) madvise(pointer, rounded, MADV_HUGEPAGE);
   return pointer;
 #else
   return posix_memalign(&pointer, alignment, size) == 0 ? pointer : nullptr;

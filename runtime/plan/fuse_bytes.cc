@@ -15,6 +15,9 @@ namespace topwork {
 namespace {
 
 constexpr int32_t kBytes = 256;
+// Of a table that is computed from the ops themselves: from more, tables that come before it are made first, or
+// a chain of n would take the time of n * n.
+constexpr size_t kMostOps = 16;
 
 class ByteFuser {
  public:
@@ -24,26 +27,16 @@ class ByteFuser {
   }
 
   Status Run() {
+    if (quantize_ == nullptr) return Status::Ok();  // left out of this build
     for (size_t i = 0; i < graph_.first_deferred; ++i) {
       const int root = RootOf(graph_.ops[i].op);
       if (root < 0) continue;
       const size_t made = static_cast<size_t>(graph_.ops[i].op.outputs[0]);
       root_[made] = root;
       maker_[made] = static_cast<int>(i);
-      if (IsByte(static_cast<int>(made))) AddTable(i);
+      if (IsByte(static_cast<int>(made))) TW_RETURN_IF_ERROR(AddTable(i));
     }
-    // Each table is made for itself, so threads may take them in any order.
-    const auto fill = [&](int64_t t, int) { FillTable(&tables_[static_cast<size_t>(t)]); };
-    const int64_t n_tables = static_cast<int64_t>(tables_.size());
-    if (kPreparesOnThreads && graph_.pool != nullptr && n_tables > 1) {
-      graph_.pool->ParallelFor(n_tables, fill);
-    } else {
-      for (int64_t t = 0; t < n_tables; ++t) fill(t, 0);
-    }
-    for (const Table& table : tables_) {
-      TW_RETURN_IF_ERROR(table.status);
-      if (table.answers != nullptr) UseTable(table);
-    }
+    TW_RETURN_IF_ERROR(MakeTables());
     if (!kFusesTables) return Status::Ok();
     RemoveDeadOps(&graph_);
     for (size_t i = 0; i < graph_.first_deferred; ++i) FuseTable(i);
@@ -97,19 +90,43 @@ class ByteFuser {
   }
 
   // Notes that op i becomes a table, if that saves an operator.
-  void AddTable(size_t i) {
-    if (FindOp(OpCode::kQuantize) == nullptr) return;  // left out of this build
+  Status AddTable(size_t i) {
     Table table;
     table.op = i;
     const int made = graph_.ops[i].op.outputs[0];
     Collect(made, &table.ops);
+    if (table.ops.size() > kMostOps) {
+      TW_RETURN_IF_ERROR(MakeTables());
+      table.ops.clear();
+      Collect(made, &table.ops);
+    }
     table.root = root_[static_cast<size_t>(made)];
     const auto is_taken = [&] { return kFusesTables && Taker(table.root, made) >= 0; };
-    if (table.ops.size() < 2 && !is_taken()) return;
+    if (table.ops.size() < 2 && !is_taken()) return Status::Ok();
     for (size_t k : table.ops) {
-      table.names += (table.names.empty() ? "" : ", ") + std::string(graph_.ops[k].op.name());
+      const WorkOp& work = graph_.ops[k];
+      table.names += (table.names.empty() ? "" : ", ") +
+                     (work.op.params.fused_table ? work.fused : std::string(work.op.name()));
     }
     tables_.push_back(std::move(table));
+    return Status::Ok();
+  }
+
+  // Each table is filled for itself, so threads may take them in any order.
+  Status MakeTables() {
+    const auto fill = [&](int64_t t, int) { FillTable(&tables_[static_cast<size_t>(t)]); };
+    const int64_t n_tables = static_cast<int64_t>(tables_.size());
+    if (kPreparesOnThreads && graph_.pool != nullptr && n_tables > 1) {
+      graph_.pool->ParallelFor(n_tables, fill);
+    } else {
+      for (int64_t t = 0; t < n_tables; ++t) fill(t, 0);
+    }
+    for (const Table& table : tables_) {
+      TW_RETURN_IF_ERROR(table.status);
+      if (table.answers != nullptr) UseTable(table);
+    }
+    tables_.clear();
+    return Status::Ok();
   }
 
   // What the last of the ops makes of all bytes; null where that cannot be said.
@@ -153,8 +170,8 @@ class ByteFuser {
   void UseTable(const Table& table) {
     WorkOp& last = graph_.ops[table.op];
     last.fused = table.names;
-    last.op.def = FindOp(OpCode::kQuantize);
-    last.op.code = OpCode::kQuantize;
+    last.op.def = quantize_;
+    last.op.code = quantize_->code;
     last.op.params = OpParams();
     last.op.params.fused_table = true;
     last.op.inputs = {table.root,
@@ -190,7 +207,8 @@ class ByteFuser {
   }
 
   WorkGraph& graph_;
-  std::vector<Table> tables_;  // in the order of their ops
+  const OpDef* const quantize_ = FindOp(OpCode::kQuantize);
+  std::vector<Table> tables_;  // that are not made yet, in the order of their ops
   std::vector<int> root_;   // the tensor of bytes that a value is a function of: itself, or another
   std::vector<int> maker_;  // of values whose root is another: the op
 };

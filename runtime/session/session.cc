@@ -175,6 +175,7 @@ Status Session::Replan() {
     attached = std::move(own.value());
   } else {
     GiveUpDevices(own.status(), *plan);
+    arena.Reset();
     TW_RETURN_IF_ERROR(NewPlan(&plan, &arena));
   }
   TW_RETURN_IF_ERROR(CheckBindings(*plan));

@@ -3,6 +3,7 @@
 
 #include "kernels/ops/products/integer_product.h"
 #include "kernels/ops/shared/scales.h"
+#include "runtime/tensor/zero_points.h"
 
 namespace topwork {
 namespace {
@@ -26,7 +27,7 @@ Status CheckWeights(const PrepareContext& context, const ProductInputs& inputs, 
     return context.Invalid("{} has scales along dimension {}, dimension {} expected",
                            context.InputName(inputs.weights), q.axis, channel_axis);
   }
-  if (HasOneZeroPoint(q)) return Status::Ok();
+  if (WithoutRepeats(q.zero_points).size() <= 1) return Status::Ok();
   return context.Unsupported("{} has zero points that differ by channel",
                              context.InputName(inputs.weights));
 }

@@ -1,11 +1,11 @@
 // Checks and walks of quantization parameters (see scales.h).
 #include "kernels/ops/shared/scales.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "kernels/ops/shared/indexing.h"
 #include "kernels/ops/shared/quant.h"
+#include "runtime/tensor/zero_points.h"
 
 namespace topwork {
 namespace {
@@ -16,7 +16,9 @@ int32_t ZeroPointOf(const Quantization& quantization, size_t channel) {
   return static_cast<int32_t>(points[points.size() == 1 ? 0 : channel]);
 }
 
-bool ScaleFits(float scale) { return scale > 0.0f && scale <= std::numeric_limits<float>::max(); }
+bool ScaleFits(float scale) {
+  return (scale > 0.0f) & (scale <= std::numeric_limits<float>::max());
+}
 
 bool ZeroPointFits(const QuantizedRange& range, int64_t value) {
   return value >= range.lo && value <= range.hi;
@@ -25,9 +27,7 @@ bool ZeroPointFits(const QuantizedRange& range, int64_t value) {
 // Without a way out, so that the compiler compares several at once: models have thousands.
 bool AllFit(Span<const float> scales) {
   uint32_t unfit = 0;
-  for (float scale : scales) {
-    unfit |= !((scale > 0.0f) & (scale <= std::numeric_limits<float>::max()));
-  }
+  for (float scale : scales) unfit |= !ScaleFits(scale);
   return unfit == 0;
 }
 
@@ -47,23 +47,15 @@ Status CheckEachScale(const PrepareContext& context, Operand operand, const Quan
 Status CheckZeroPoints(const PrepareContext& context, Operand operand, const Quantization& q) {
   const DType dtype = operand.ViewIn(context).dtype;
   const QuantizedRange range = RangeOf(dtype);
-  const size_t n =
-      HasOneZeroPoint(q) ? std::min<size_t>(q.zero_points.size(), 1) : q.zero_points.size();
-  for (size_t i = 0; i < n; ++i) {
-    if (ZeroPointFits(range, q.zero_points[i])) continue;
+  for (int64_t point : WithoutRepeats(q.zero_points)) {
+    if (ZeroPointFits(range, point)) continue;
     return context.Invalid("{} is {} but has a zero point of {}", operand.NameIn(context),
-                           DTypeName(dtype), q.zero_points[i]);
+                           DTypeName(dtype), point);
   }
   return Status::Ok();
 }
 
 }  // namespace
-
-bool HasOneZeroPoint(const Quantization& quantization) {
-  int64_t different = 0;
-  for (int64_t point : quantization.zero_points) different |= point ^ quantization.zero_points[0];
-  return different == 0;
-}
 
 const TensorView& Operand::ViewIn(const PrepareContext& context) const {
   return is_output ? context.output(index) : *context.input(index);

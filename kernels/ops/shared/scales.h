@@ -24,8 +24,6 @@ struct Operand {
 // finite and above 0; and zero points within the type's range. A channel of a constant may have
 // scale 0: all its values are 0.
 Status CheckScales(const PrepareContext& context, Operand operand);
-// Whether all channels have the same zero point.
-bool HasOneZeroPoint(const Quantization& quantization);
 
 // Calls body(offset, n, scale, zero_point) for segments of elements that share a scale and cover
 // the tensor once, from several threads at a time.

@@ -255,7 +255,7 @@ Status AttachedProgram::Run(const ProgramTensors& tensors, std::vector<int64_t>*
     const Status taken = region->Take();
     if (status.ok()) status = taken;
   }
-  // What was started may still run, and drivers do not keep images for it (PoCL 3.1): nothing goes before it ends.
+  // What was started may still run: the CPU goes on with the memory, and drivers do not keep images (PoCL 3.1).
   if (!status.ok()) memory_->stream.Drain();
   return status;
 }

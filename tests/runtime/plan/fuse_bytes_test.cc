@@ -68,6 +68,26 @@ TEST_CASE("fuse: functions of a byte become tables with the same bits", "[plan]"
   }
 }
 
+TEST_CASE("fuse: long chains of functions of a byte become tables", "[plan]") {
+  for (const int n_threads : {1, 3}) {
+    Spec spec(DType::kInt8);
+    int value = spec.Input("x", 0.05f, 3);
+    std::string names;
+    std::vector<std::string> expected;
+    for (int i = 1; i <= 70; ++i) {
+      const bool adds = i % 2 == 0;
+      const auto other = static_cast<uint8_t>(3 * i);
+      value = spec.Op(adds ? OpCode::kAdd : OpCode::kSub, {value, spec.Constant(other, 0.01f)},
+                      0.05f + 0.0001f * static_cast<float>(i), i % 5);
+      names += (i == 1 ? "" : ", ") + std::string(adds ? "ADD" : "SUB");
+      if (i % 9 != 0) continue;  // others are read by the next function alone
+      spec.main().outputs.push_back(value);
+      expected.push_back(names);
+    }
+    CHECK(Fused(spec, n_threads) == expected);
+  }
+}
+
 TEST_CASE("fuse: what reads two tensors, or many constants, is no function of a byte", "[plan]") {
   Spec spec(DType::kInt8);
   const int x = spec.Input("x", 0.05f, 3), z = spec.Input("z", 0.1f, -5);
