@@ -44,12 +44,11 @@ class ByteFuser {
   }
 
  private:
-  // An op that becomes a function of the bytes of `root`, and all ops from there on to it.
+  // An op that becomes a function of the bytes of `root`.
   struct Table {
     size_t op = 0;
     int root = -1;
-    std::set<size_t> ops;
-    std::string names;  // of the ops
+    std::string names;  // of the ops from there on to it
     Status status;
     std::shared_ptr<Buffer> answers;
   };
@@ -91,24 +90,17 @@ class ByteFuser {
 
   // Notes that op i becomes a table, if that saves an operator.
   Status AddTable(size_t i) {
-    Table table;
-    table.op = i;
     const int made = graph_.ops[i].op.outputs[0];
-    Collect(made, &table.ops);
-    if (table.ops.size() > kMostOps) {
-      TW_RETURN_IF_ERROR(MakeTables());
-      table.ops.clear();
-      Collect(made, &table.ops);
-    }
-    table.root = root_[static_cast<size_t>(made)];
-    const auto is_taken = [&] { return kFusesTables && Taker(table.root, made) >= 0; };
-    if (table.ops.size() < 2 && !is_taken()) return Status::Ok();
-    for (size_t k : table.ops) {
-      const WorkOp& work = graph_.ops[k];
-      table.names += (table.names.empty() ? "" : ", ") +
-                     (work.op.params.fused_table ? work.fused : std::string(work.op.name()));
-    }
-    tables_.push_back(std::move(table));
+    std::set<size_t> ops;
+    Collect(made, &ops);
+    const auto is_taken = [&] {
+      return kFusesTables && Taker(root_[static_cast<size_t>(made)], made) >= 0;
+    };
+    if (ops.size() < 2 && !is_taken()) return Status::Ok();
+    if (ops.size() > kMostOps) TW_RETURN_IF_ERROR(MakeTables());
+    tables_.emplace_back();
+    tables_.back().op = i;
+    tables_.back().root = root_[static_cast<size_t>(made)];
     return Status::Ok();
   }
 
@@ -153,9 +145,14 @@ class ByteFuser {
       }
       return place->second;
     };
-    for (size_t i : table->ops) {
+    std::set<size_t> ops;
+    Collect(graph_.ops[table->op].op.outputs[0], &ops);
+    for (size_t i : ops) {
+      const WorkOp& made = graph_.ops[i];
+      table->names += (table->names.empty() ? "" : ", ") +
+                      (made.op.params.fused_table ? made.fused : std::string(made.op.name()));
       WorkOp work;
-      work.op = graph_.ops[i].op;
+      work.op = made.op;
       for (int& v : work.op.inputs) v = copy(v);
       for (int& v : work.op.outputs) v = copy(v);
       all.ops.push_back(std::move(work));

@@ -78,7 +78,12 @@ Status HostRegion::Give() {
 Status HostRegion::Take() {
   if (is_hosts_) return Status::Ok();
   if (buffer_.is_mapped) {
-    TW_ASSIGN_OR_RETURN(mapped_, stream_->Map(buffer_.handle, 0, bytes_));
+    const Result<void*> mapped = stream_->Map(buffer_.handle, 0, bytes_);
+    if (!mapped.ok()) {
+      (void)stream_->Finish();  // the CPU goes on with the memory
+      return mapped.status();
+    }
+    mapped_ = mapped.value();
   } else {
     TW_RETURN_IF_ERROR(stream_->Finish());
   }
