@@ -44,9 +44,9 @@ int AtomicFileWrite(AtomicFile* file, const void* data, size_t size);
 int AtomicFileCommit(AtomicFile* file);    // frees file; on failure the temporary is removed
 void AtomicFileDiscard(AtomicFile* file);  // frees file, removes the temporary
 // A file that is written in place and belongs to one user at a time. It is created when it is
-// missing and locked until it is closed; when a program dies, its lock goes, too. On file systems
-// without locks nothing is locked. Writes are not synced: the caller checks what a power cut
-// leaves. Not thread-safe.
+// missing and locked until it is closed; when a program dies, its lock goes, too. Who holds it may
+// remove it: then the next user makes it anew. On file systems without locks nothing is locked.
+// Writes are not synced: the caller checks what a power cut leaves. Not thread-safe.
 struct LockedFile;
 // Fails with EWOULDBLOCK while another LockedFile, of this program or another, holds the file; with
 // EINVAL for what is not a regular file, EISDIR for a folder.

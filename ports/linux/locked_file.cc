@@ -18,6 +18,8 @@ struct LockedFile {
 
 namespace {
 
+constexpr int kMostTries = 100;
+
 int Lock(int fd) {
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -34,20 +36,40 @@ int CheckRegular(int fd) {
   return S_ISREG(info.st_mode) ? 0 : EINVAL;
 }
 
+// Opens the file and locks it; on failure *fd needs no close.
+int OpenAndLock(const char* path, int* fd) {
+  // O_NONBLOCK: opening a FIFO must not wait for a reader.
+  *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (*fd < 0) return errno;
+  int error = CheckRegular(*fd);
+  if (error == 0) error = Lock(*fd);
+  if (error != 0) close(*fd);
+  return error;
+}
+
+// Whether the file has been removed or replaced since it was opened.
+bool IsRemoved(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && info.st_nlink == 0;
+}
+
 }  // namespace
 
 int LockedFileOpen(const char* path, LockedFile** out) {
   *out = nullptr;
-  // O_NONBLOCK: opening a FIFO must not wait for a reader.
-  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (fd < 0) return errno;
-  int error = CheckRegular(fd);
-  if (error == 0) error = Lock(fd);
-  LockedFile* file = error == 0 ? new (std::nothrow) LockedFile : nullptr;
-  if (error == 0 && file == nullptr) error = ENOMEM;
-  if (error != 0) {
+  int fd = -1;
+  int error = OpenAndLock(path, &fd);
+  // Its last user may have removed it between the two steps: then the lock is on a file that no
+  // path names. There is an end to the tries, as some file systems do not count links.
+  for (int tries = 1; error == 0 && tries < kMostTries && IsRemoved(fd); ++tries) {
     close(fd);
-    return error;
+    error = OpenAndLock(path, &fd);
+  }
+  if (error != 0) return error;
+  LockedFile* file = new (std::nothrow) LockedFile;
+  if (file == nullptr) {
+    close(fd);
+    return ENOMEM;
   }
   file->fd = fd;
   *out = file;

@@ -284,6 +284,32 @@ TEST_CASE("a locked file belongs to one user at a time", "[port]") {
   CHECK(port::LockedFileOpen((folder / "no/such").c_str(), &other) == ENOENT);
 }
 
+TEST_CASE("a file that is locked is the one at its path, though others remove it", "[port]") {
+  const Folder folder;
+  const std::string path = folder / "a";
+  std::atomic<int> locked{0}, elsewhere{0}, unexpected{0};
+  const auto use = [&] {
+    while (locked < 4000 && unexpected == 0) {
+      port::LockedFile* file = nullptr;
+      const int error = port::LockedFileOpen(path.c_str(), &file);
+      if (error != 0 && error != EWOULDBLOCK) ++unexpected;
+      if (error != 0) continue;
+      ++locked;
+      uint64_t size = 0;
+      if (port::LockedFileSize(file, &size) != 0) ++unexpected;
+      if (size != 0) ++elsewhere;  // one that was removed after its user had written it
+      if (port::LockedFileWriteAt(file, 0, "used", 4) != 0) ++unexpected;
+      if (port::RemoveFile(path.c_str()) != 0) ++unexpected;
+      port::LockedFileClose(file);
+    }
+  };
+  std::vector<std::thread> users;
+  for (int i = 0; i < 4; ++i) users.emplace_back(use);
+  for (std::thread& user : users) user.join();
+  CHECK(elsewhere == 0);
+  CHECK(unexpected == 0);
+}
+
 TEST_CASE("a locked file is written in place, grows and shrinks", "[port]") {
   const Folder folder;
   const std::string path = folder / "a";

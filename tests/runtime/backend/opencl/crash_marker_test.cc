@@ -4,8 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "tests/support/temp_folder.h"
 
@@ -52,6 +55,23 @@ TEST_CASE("opencl crash marker: a driver that ends the process is disabled", "[b
   CHECK(CrashReason(cache, "driver 2") == "");  // an updated driver is tried again
   REQUIRE(port::RemoveFile(path.c_str()) == 0);
   CHECK(CrashReason(cache, "driver 1") == "");
+}
+
+TEST_CASE("opencl crash marker: users that come and go are never taken for a crash", "[backend]") {
+  const test::TempFolder folder;
+  const std::string cache = folder / "cache";
+  std::atomic<int> asked{0}, crashes{0};
+  const auto use = [&] {
+    while (asked < 4000 && crashes == 0) {
+      ++asked;
+      if (CrashReason(cache, "driver 1") != "") ++crashes;
+      const CrashMarker marker(cache, "driver 1");
+    }
+  };
+  std::vector<std::thread> users;
+  for (int i = 0; i < 4; ++i) users.emplace_back(use);
+  for (std::thread& user : users) user.join();
+  CHECK(crashes == 0);
 }
 
 TEST_CASE("opencl crash marker: no folder, no marker and no complaint", "[backend]") {
