@@ -14,6 +14,7 @@ import browser
 from cli_support import DIGITS_8X8, DIGITS_CNN, Checks, npy, run
 
 SIZES = {"phone": (360, 780), "desk": (1280, 800)}
+PHONES = (360, 390, 412, 430)  # widths
 MARKUP = "</script><b>bold & \"quoted\"</b>"
 
 # Share of a canvas's pixels that are drawn on, for each plot.
@@ -190,11 +191,12 @@ def check_training(checks, tool, page, here):
     checks.expect(card == "%.1f %%" % (100 * document["evaluation"]["top1"]), "train: card %s" % card)
     ink = page.evaluate(INK)
     checks.expect(all(value[0] > 0.005 for value in ink.values()) and len(ink) >= 2, "train: %s" % ink)
-    page.resize(*SIZES["phone"])
-    checks.expect(page.evaluate("(box => box.scrollWidth <= box.clientWidth)"
-                                "(document.getElementById('refused-facts').parentElement)"), "train: facts are cut off")
-    widths = page.evaluate("(box => [box.scrollWidth, box.clientWidth])(document.getElementById('class-table').parentElement)")
-    checks.expect(widths[0] <= widths[1], "train: F1 is cut off, %s" % widths)
+    for phone in PHONES:
+        page.resize(phone, SIZES["phone"][1])
+        for table in ("refused-facts", "class-table"):
+            widths = page.evaluate("(box => [box.scrollWidth, box.clientWidth])"
+                                   "(document.getElementById('%s').parentElement)" % table)
+            checks.expect(widths[0] <= widths[1], "train: %s is cut off at %d, %s" % (table, phone, widths))
 
 
 def check_evaluation(checks, tool, page, here, name, shot):
