@@ -35,7 +35,8 @@ void UnmapFile(MappedFile* file);
 void ForgetMapped(const void* data, size_t size);
 
 // Writes the file so that readers see the old content or the whole new one: temporary file in the
-// same folder, write, fsync, rename, fsync of the folder. On failure nothing of it stays behind.
+// same folder, write, fsync, rename, fsync of the folder. On failure nothing of it stays behind; a
+// folder that cannot be synced is none, as the new content is there.
 int WriteFileAtomic(const char* path, const void* data, size_t size);
 // A temporary file for streaming the same way: write pieces, then commit (rename) or discard.
 struct AtomicFile;

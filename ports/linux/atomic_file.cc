@@ -40,15 +40,15 @@ int SyncFd(int fd) {
   return 0;
 }
 
-int SyncFolderOf(const std::string& path) {
+void SyncFolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "."
                              : slash == 0               ? "/"
                                                         : path.substr(0, slash);
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return 0;  // a folder that may be written but not listed cannot be synced
-  const int error = SyncFd(fd);
-  return CloseKeepingError(fd, error);
+  if (fd < 0) return;  // a folder that may be written but not listed cannot be synced
+  (void)SyncFd(fd);
+  close(fd);
 }
 
 // Looks at what lies at file->path. Follows a link; opens file->fd for what is not a regular file.
@@ -150,13 +150,19 @@ int AtomicFileWrite(AtomicFile* file, const void* data, size_t size) {
 int AtomicFileCommit(AtomicFile* file) {
   const bool replaces = !file->temporary.empty();
   int error = SyncFd(file->fd);
+  bool renamed = false;
   if (replaces) {
     if (error == 0 && rename(file->temporary.c_str(), file->path.c_str()) != 0) error = errno;
-    if (error != 0) unlink(file->temporary.c_str());
+    renamed = error == 0;
+    if (!renamed) unlink(file->temporary.c_str());
   }
   // Only now: the temporary is locked while it has its name.
   error = CloseKeepingError(file->fd, error);
-  if (replaces && error == 0) error = SyncFolderOf(file->path);
+  if (renamed) {
+    // The new content is there, and synced: whatever the folder says, the write has not failed.
+    SyncFolderOf(file->path);
+    error = 0;
+  }
   delete file;
   return error;
 }

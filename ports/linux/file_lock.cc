@@ -28,6 +28,7 @@ namespace {
 
 constexpr char kMark[] = "topwork lock of process ";
 constexpr size_t kMarkBytes = sizeof(kMark) - 1;
+constexpr int kMostTries = 1000;  // for files that go away while they are locked
 
 bool CannotBeWritten(int error) { return error == EACCES || error == EPERM || error == EROFS; }
 
@@ -114,8 +115,9 @@ void ReadHolder(int fd, LockHolder* out) {
 
 void WriteHolder(int fd) {
   const std::string text = kMark + std::to_string(getpid()) + " (" + OwnName() + ")\n";
-  if (ftruncate(fd, 0) != 0) return;
-  (void)!pwrite(fd, text.data(), text.size(), 0);
+  // In this order: a file with any text begins with the mark at all times.
+  if (pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return;
+  (void)!ftruncate(fd, static_cast<off_t>(text.size()));
 }
 
 // One try. 0: *lock holds it, or there is nothing to hold; ESTALE: the file went away meanwhile.
@@ -159,11 +161,13 @@ int FileLockTake(const char* path, int64_t wait_nanos, FileLock** out, LockHolde
   if (lock == nullptr) return ENOMEM;
   const int64_t end = NowNanos() + wait_nanos;
   error = lock_path.empty() ? 0 : ESTALE;
-  while (error == ESTALE) {
+  // There is an end to the tries, as network file systems answer with ESTALE themselves.
+  for (int tries = kMostTries; error == ESTALE && tries > 0; --tries) {
     error = TryLock(lock_path, lock, holder);
     if (error != EWOULDBLOCK || NowNanos() >= end) continue;
     SleepMillis(2);
     error = ESTALE;
+    tries = kMostTries;
   }
   if (error != 0) {
     delete lock;

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -31,6 +32,28 @@ int Take(const std::string& path, port::FileLock** out, int64_t wait = 0,
 }
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+TEST_CASE("file lock: one that a killed program left is nothing in the way for two at once",
+          "[port]") {
+  const test::TempFolder folder;
+  const std::string path = folder / "a", left = folder / "left";
+  std::atomic<int> n_taken{0}, n_refused{0};
+  const auto use = [&](bool leaves) {
+    while (n_taken < 2000 && n_refused == 0) {
+      if (leaves) {  // whole at once, as a killed program leaves it
+        test::WriteWhole(left, "topwork lock of process 999999999 (killed while it wrote)\n");
+        (void)std::rename(left.c_str(), (path + ".lock").c_str());
+      }
+      port::FileLock* lock = nullptr;
+      (Take(path, &lock, kLong) == 0 ? n_taken : n_refused) += 1;
+      port::FileLockGive(lock);
+    }
+  };
+  std::vector<std::thread> users;
+  for (int i = 0; i < 3; ++i) users.emplace_back(use, i == 0);
+  for (std::thread& user : users) user.join();
+  CHECK(n_refused == 0);
+}
 
 // A program of its own that holds a file until it is told to end, or killed.
 class OtherProgram {

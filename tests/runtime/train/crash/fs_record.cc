@@ -1,6 +1,7 @@
 // The wrapped system calls.
 #include "tests/runtime/train/crash/fs_record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct OpenFile {
 };
 
 struct Recorder {
-  bool on = false;
+  bool on = false, fails_folders = false;
   std::vector<FsCall> calls;
   std::map<int, OpenFile> files;  // by descriptor
   int n_files = 0;
@@ -84,6 +85,8 @@ const char* FsCallName(FsCall::Kind kind) {
       "create", "write", "truncate", "fsync", "fsync of the folder", "rename", "unlink"};
   return kNames[kind];
 }
+
+void FailFolderSyncs(bool fails) { State().fails_folders = fails; }
 
 std::vector<FsCall> RecordFsCalls(const std::function<void()>& work) {
   State().calls.clear();
@@ -163,6 +166,10 @@ ssize_t __wrap_write(int fd, const void* data, size_t size) {
 int __wrap_fsync(int fd) {
   if (auto* file = Find(fd)) {
     Add(file->is_folder ? FsCall::kSyncFolder : FsCall::kSyncFile, file->path)->file = file->number;
+    if (file->is_folder && State().fails_folders) {
+      errno = EIO;
+      return -1;
+    }
   }
   return __real_fsync(fd);
 }

@@ -27,6 +27,9 @@ struct FsCall {
 
 const char* FsCallName(FsCall::Kind kind);
 
+// From now on, fsync of a folder fails with EIO while calls are recorded.
+void FailFolderSyncs(bool fails);
+
 // What `work` does to files, in order.
 std::vector<FsCall> RecordFsCalls(const std::function<void()>& work);
 

@@ -187,6 +187,23 @@ void TestHeadsAndModels(const std::string& folder) {
   }
 }
 
+// A file that has its name is written, whatever its folder says: nobody else is blamed for it later.
+void TestFolderSyncs(const std::string& folder) {
+  const std::string path = folder + "/run.twc";
+  const auto trainer = NewCrashRun(0, folder);
+  FailFolderSyncs(true);
+  for (int i = 0; i < 2; ++i) {
+    StepOnce(trainer.get());
+    RecordFsCalls([&] {
+      const Status saved = trainer->SaveCheckpoint(path, false);
+      Require(saved.ok(), "a folder that is not synced: " + saved.ToString());
+    });
+  }
+  FailFolderSyncs(false);
+  Require(NewCrashRun(0, folder)->RestoreCheckpoint(path).ok(), "it is the second save's");
+  for (const std::string& name : FilesIn(folder)) std::remove((folder + "/" + name).c_str());
+}
+
 // A learner's memory that grows and shrinks.
 void TestMemories(const std::string& folder) {
   const auto trainer = NewCrashRun(0, folder);
@@ -227,6 +244,7 @@ int main() {
   }
   topwork::test::TestHeadsAndModels(folder);
   topwork::test::TestMemories(folder);
+  topwork::test::TestFolderSyncs(folder);
   topwork::test::RemoveFolder(folder);
   return 0;
 }
