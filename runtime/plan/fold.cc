@@ -103,7 +103,9 @@ Status FoldOp(const Op& op, const PlanPrepareContext& context, WorkGraph* graph)
       const Value& source = graph->values[static_cast<size_t>(op.inputs[0])];
       const bool is_half = halves != nullptr || source.dtype == DType::kFloat16;
       const void* const scales = is_half ? nullptr : source.quantization.get();
-      if (source.owned == nullptr) graph->origin[v] = scales != nullptr ? scales : source.data;
+      // An input that a caller gives has scales, too, but other data with each caller.
+      if (source.owned == nullptr && source.data != nullptr)
+        graph->origin[v] = scales != nullptr ? scales : source.data;
     }
   }
   return Status::Ok();

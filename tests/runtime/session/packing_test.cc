@@ -230,6 +230,52 @@ ModelSpec TwoShapes(bool first, bool second) {
   return shared.spec;
 }
 
+// Two IFs that call one layer with int8 weights of their own, which it dequantizes.
+ModelSpec TwoCallers() {
+  ModelSpec spec;
+  const DType f = DType::kFloat32;
+  const int p = spec.AddInput("p", DType::kBool, {}), x = spec.AddInput("x", f, {3, 48});
+  const int layer = static_cast<int>(spec.subgraphs.size());
+  spec.subgraphs.emplace_back();
+  const int in = spec.AddInput("in", f, {3, 48}, layer);
+  const int w = spec.AddInput("w", DType::kInt8, {32, 48}, layer);
+  spec.subgraphs[static_cast<size_t>(layer)].tensors[static_cast<size_t>(w)].scales = {0.01f};
+  const int wide = spec.AddTensor("wide", f, {32, 48}, layer);
+  const int out = spec.AddTensor("out", f, {3, 32}, layer);
+  spec.AddOp(OpCode::kDequantize, {w}, {wide}, {}, layer);
+  spec.AddOp(OpCode::kFullyConnected, {in, wide, -1}, {out},
+             OptionsSpec(test::kFullyConnectedOptions), layer);
+  spec.subgraphs[static_cast<size_t>(layer)].outputs = {out};
+  for (uint8_t factor : {37, 91}) {
+    Bytes bytes(32 * 48);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(factor * i);
+    const int weights = spec.AddConstant("weights", DType::kInt8, {32, 48}, bytes);
+    spec.main().tensors[static_cast<size_t>(weights)].scales = {0.01f};
+    const int y = spec.AddTensor("y", f, {3, 32});
+    spec.AddOp(OpCode::kIf, {p, x, weights}, {y},
+               OptionsSpec(test::kIfOptions).Int(0, layer).Int(1, layer));
+    spec.main().outputs.push_back(y);
+  }
+  return spec;
+}
+
+TEST_CASE("packing: a layer that two operators call has the weights of each", "[session]") {
+  const auto session = test::OpenSession(TwoCallers());
+  test::SetInput<uint8_t>(session.get(), 0, {1});
+  test::SetInput(session.get(), 1, test::RandomFloats(3 * 48, 5));
+  REQUIRE(session->Run().ToString() == "OK");
+  const std::vector<float> first = test::GetOutput<float>(*session, 0);
+  const std::vector<float> second = test::GetOutput<float>(*session, 1);
+  double sums[2] = {};  // of the first example's first output
+  const std::vector<float> x = test::RandomFloats(3 * 48, 5);
+  for (size_t i = 0; i < 48; ++i) {
+    sums[0] += 0.01 * static_cast<int8_t>(37 * i) * x[i];
+    sums[1] += 0.01 * static_cast<int8_t>(91 * i) * x[i];
+  }
+  CHECK(first[0] == Approx(sums[0]).margin(1e-4));
+  CHECK(second[0] == Approx(sums[1]).margin(1e-4));
+}
+
 TEST_CASE("packing: tensors that share a buffer have weights of their own", "[session][sets]") {
   for (const auto make : {TwoScales, TwoShapes}) {
     for (const CpuKernels* cpu : test::TestedCpuKernels()) {
