@@ -90,17 +90,18 @@ Status FirstAnswer::Compute() {
   Status status = made.status();
   if (made.ok()) {
     Session& cpu = *made.value();
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (stopped_) return Status::Ok();
-      running_ = &cpu;
-    }
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const std::vector<uint8_t>& bytes = inputs_[i].bytes;
       if (!bytes.empty())
         std::memcpy(cpu.input(static_cast<int>(i)).data, bytes.data(), bytes.size());
     }
-    status = cpu.Run();
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (stopped_) return Status::Ok();
+      running_ = &cpu;
+      status = cpu.RunAsync(nullptr);  // begun here: a Cancel() from now on ends it
+    }
+    if (status.ok()) status = cpu.Wait();
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       running_ = nullptr;

@@ -308,8 +308,8 @@ Status Session::Run() {
   strings_->run_text()->Forget();
   if (kHasTrials && first_answer_ != nullptr && first_answer_->is_known()) {
     const Status wrong = first_answer_->Verdict();
-    first_answer_ = nullptr;
     if (!wrong.ok()) return RunOnCpu(wrong);
+    first_answer_ = nullptr;
   }
   if (!plan_->keeps_state) {
     bool device_failed = false;
@@ -355,6 +355,7 @@ Status Session::RunOnCpu(const Status& failure) {
   const Status planned = Prepare();
   if (!planned.ok())
     return failure.WithPrefix("the CPU cannot take over (" + planned.message() + "): ");
+  if (kHasTrials) first_answer_ = nullptr;  // until here it keeps the device's plan from running
   for (size_t i = 0; i < written.size(); ++i) {
     if (!written[i].empty()) {
       std::memcpy(inputs_[i].data, written[i].data(), written[i].size());

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "ports/port.h"
 #include "runtime/session/place_session.h"
 #include "tests/runtime/plan/fake_gpu.h"
 #include "tests/support/digits_model.h"
@@ -53,9 +54,10 @@ struct Bench {
   explicit Bench(int n_wrong, float by = 0.5f)
       : model(test::DigitsModel()), gpu(std::make_shared<Spoiled>(model, n_wrong, by)) {}
 
-  std::unique_ptr<Session> Make() const {
+  std::unique_ptr<Session> Make(const Allocator* allocator = nullptr) const {
     SessionOptions options;
     options.n_threads = 1;
+    options.allocator = allocator;
     options.devices = {gpu};
     auto made = Session::Create(model, options);
     REQUIRE(made.status().ToString() == "OK");
@@ -98,6 +100,35 @@ TEST_CASE("first answer: a wrong one gives the model to the CPU, and is remember
     other.key = "a newer driver";
     CHECK(other.Known().ok());
   }
+}
+
+TEST_CASE("first answer: where the CPU cannot take over, the device's answers stop", "[session]") {
+  static bool fails = false;
+  fails = false;
+  Allocator allocator;
+  allocator.allocate = [](void*, size_t bytes, size_t alignment) {
+    return fails ? nullptr : port::AlignedAlloc(alignment, bytes);
+  };
+  allocator.deallocate = [](void*, void* pointer, size_t) { port::AlignedFree(pointer); };
+  const Bench bench(1000);
+  const auto session = bench.Make(&allocator);
+  session->CheckFirstAnswer(bench.Record());
+  REQUIRE(session->Run().ok());
+  const float wrong = First(*session);
+  fails = true;
+  Status status;
+  while (status.ok()) status = session->Run();  // until the CPU has its answer
+  const int n_runs = bench.gpu->n_runs;
+  for (int i = 0; i < 3; ++i) {
+    INFO(status.ToString());
+    CHECK(status.message().find("the CPU cannot take over") != std::string::npos);
+    status = session->Run();
+  }
+  fails = false;
+  REQUIRE(session->Run().ToString() == "OK");
+  CHECK(bench.gpu->n_runs == n_runs);
+  CHECK(First(*session) == Approx(wrong - 0.5f).margin(1e-6));
+  CHECK(session->device_failure().find("was wrong") != std::string::npos);
 }
 
 TEST_CASE("first answer: a right one stays, and only the first is looked at", "[session]") {
