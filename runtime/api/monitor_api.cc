@@ -186,6 +186,7 @@ tw_status tw_monitor_add(tw_monitor* monitor, const tw_observation* observation)
     return Report(InvalidArgument(
         "tw_observation gives none or several of numbers, session, and trainer with examples"));
   }
+  if (in.session != nullptr) TW_REQUIRE_IDLE(in.session);
   Monitor* it = monitor->monitor.get();
   return Report(has_numbers    ? AddNumbers(it, in)
                 : has_examples ? AddExamples(it, in.trainer->trainer.get(), in.examples)

@@ -1,7 +1,9 @@
 // C API: monitors of a trainer's model, of a session and of plain numbers.
 #ifdef TW_HAVE_TRAIN
+#include <atomic>
 #include <cmath>
 #include <random>
+#include <thread>
 #include <topwork/topwork.hpp>
 
 #include "tests/runtime/api/support.h"
@@ -150,6 +152,22 @@ TEST_CASE("a session feeds a monitor with its outputs", "[api][train]") {
   float sum = 0.0f;
   for (float value : corrected) sum += value;
   CHECK(sum == Approx(1.0f));
+  // Not while a run writes them.
+  struct Block {
+    std::atomic<bool> entered{false}, leave{false};
+  } block;
+  const auto wait = [](void* user_data, const tw_profile_entry*) {
+    Block* const inside = static_cast<Block*>(user_data);
+    inside->entered = true;
+    while (!inside->leave) std::this_thread::yield();
+  };
+  REQUIRE(tw_session_set_profile(session.get(), wait, &block) == TW_STATUS_OK);
+  REQUIRE(tw_session_run_async(session.get(), nullptr, nullptr) == TW_STATUS_OK);
+  while (!block.entered) std::this_thread::yield();
+  const tw_status busy = Add(handle, run);
+  block.leave = true;
+  REQUIRE(tw_session_wait(session.get()) == TW_STATUS_OK);
+  CHECK(busy == TW_STATUS_FAILED_PRECONDITION);
   options.n_features = 7;
   options.n_classes = 3;
   REQUIRE(tw_monitor_create(&options, &handle) == TW_STATUS_OK);
