@@ -187,6 +187,11 @@ Status CheckpointStore::Adopt(const CheckpointData& data) const {
   TW_ASSIGN_OR_RETURN(TrainingSet::Contents contents, ContentsOf(data));
   TW_ASSIGN_OR_RETURN(TrainingState state, StateOf(data));
 #ifndef TW_NO_LEARN
+  const std::vector<int32_t>& order = data.values.order;
+  if (!order.empty() && state.progress.position >= order.size()) {
+    return Corrupt("the checkpoint contradicts itself: {} of {} examples of an epoch are used",
+                   state.progress.position, order.size());
+  }
   TW_RETURN_IF_ERROR(rejecter_.AddNegativeRows(data.negatives));
 #endif
   *context_.state = std::move(state);
@@ -197,15 +202,13 @@ Status CheckpointStore::Adopt(const CheckpointData& data) const {
   context_.state->order = data.values.order;
   context_.state->next_random_state = data.values.next_random_state;
 #endif
-  // Else the order of an epoch in progress follows from the examples.
-  if (context_.state->order.empty()) {
-    if (context_.state->progress.position == 0) return Status::Ok();
-    TW_RETURN_IF_ERROR(plan_.StartEpoch(context_.state));
-  }
-  if (context_.state->progress.position < context_.state->order.size()) return Status::Ok();
-  context_.state->ClearEpoch();
-  return Corrupt(
-      "the checkpoint contradicts itself: more examples of an epoch are used than there are");
+  // Else the order of an epoch in progress follows from the examples; where it cannot, the epoch
+  // begins again.
+  TrainingState* const now = context_.state;
+  if (!now->order.empty() || now->progress.position == 0) return Status::Ok();
+  const Status started = plan_.StartEpoch(now);
+  if (!started.ok() || now->progress.position >= now->order.size()) now->ClearEpoch();
+  return Status::Ok();
 }
 
 }  // namespace topwork

@@ -84,6 +84,13 @@ Status TrainingSet::Add(const Examples& examples, const FeatureProgress& progres
   return AddToReplay(*fresh);
 }
 
+// The memory's places are the examples of the cache.
+void TrainingSet::MatchReplay() {
+  if (replay() == nullptr) return;
+  const std::vector<int32_t> none(cache_->uses_labels() ? 0 : static_cast<size_t>(size()), 0);
+  replay_->Reset(cache_->uses_labels() ? cache_->labels() : Span<const int32_t>(none));
+}
+
 // Offers every new example to the memory, which says where it goes, if anywhere.
 Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
   const int64_t n_rows = fresh.n_variants() + 1;
@@ -110,8 +117,13 @@ Status TrainingSet::AddToReplay(const FeatureCache& fresh) {
       values.assign(fresh.values(i), fresh.values(i) + options_.n_classes);
       target.values = values.data();
     }
-    TW_RETURN_IF_ERROR(slot < cache_->size() ? cache_->Replace(slot, rows.data(), target)
-                                             : cache_->Append(rows.data(), target));
+    const Status placed = slot < cache_->size() ? cache_->Replace(slot, rows.data(), target)
+                                                : cache_->Append(rows.data(), target);
+    if (!placed.ok()) {  // the memory has a place for it, the cache does not: what is there counts
+      last_added_.pop_back();
+      MatchReplay();
+      return placed;
+    }
     if (target.group >= 0) moved_ = JoinGroup(static_cast<int32_t>(slot)) || moved_;
   }
   return Status::Ok();
@@ -337,7 +349,7 @@ void TrainingSet::ChangeClasses(const ClassSources& sources) {
   renumber(&validation_);
   n_split_ = static_cast<int64_t>(train_.size() + validation_.size());
   last_added_.clear();
-  if (replay() != nullptr && cache_->uses_labels()) replay_->Reset(cache_->labels());
+  MatchReplay();
   NoteChange();
   UpdateWeights();
 }

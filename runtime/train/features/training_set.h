@@ -112,6 +112,7 @@ class TrainingSet {
   size_t index_bytes() const { return (train_.size() + validation_.size()) * sizeof(int32_t); }
 
  private:
+  void MatchReplay();
   Status AddToReplay(const FeatureCache& fresh);
   bool JoinGroup(int32_t example);
   Status CheckTrainable() const;

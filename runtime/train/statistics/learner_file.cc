@@ -47,7 +47,7 @@ std::string ClassOf(const CheckpointData& data, int c) {
 
 Status CheckExamples(const CheckpointData& data) {
   const size_t n = data.labels.size();
-  bool sound = data.rows.size() == n * RowsOf(data) * AsIndex(data.dim) &&
+  bool sound = RowsOf(data) >= 1 && data.rows.size() == n * RowsOf(data) * AsIndex(data.dim) &&
                (data.groups.empty() || data.groups.size() == n) &&
                (data.names.empty() || data.names.size() == n);
   for (const int32_t label : data.labels) sound = sound && label >= 0 && label < data.n_classes;

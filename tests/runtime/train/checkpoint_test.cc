@@ -187,6 +187,24 @@ TEST_CASE("checkpoint: an order of places that are not there is refused, and cha
     CHECK(status.message().find(StrFormat("place {} of {}", place, n_train)) != std::string::npos);
     CHECK(other->state().progress.step == 0);
   }
+  CheckpointData wrong = *data;
+  wrong.values.order.assign(100, 0);
+  wrong.values.progress.position = 100;
+  std::vector<uint8_t> bytes = EncodeCheckpoint(wrong).value();
+  file.Write(std::string(bytes.begin(), bytes.end()));
+  const auto other = NewTrainer(options);
+  CHECK(other->RestoreCheckpoint(file.path).ToString().find("100 of 100 examples") !=
+        std::string::npos);
+  CHECK(other->state().progress.step == 0);
+  // Where the order follows from the examples, the epoch begins again.
+  wrong.values.order.clear();
+  wrong.values.progress.position = uint64_t{1} << 40;
+  bytes = EncodeCheckpoint(wrong).value();
+  file.Write(std::string(bytes.begin(), bytes.end()));
+  REQUIRE(other->RestoreCheckpoint(file.path).ToString() == "OK");
+  CHECK(other->state().progress.step == 1);
+  CHECK(other->state().progress.position == 0);
+  CHECK(other->Train().ToString() == "OK");
 }
 
 TEST_CASE("checkpoint: every single flipped bit and every truncation is noticed", "[train]") {

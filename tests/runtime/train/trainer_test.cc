@@ -11,7 +11,9 @@
 #include "tests/support/classifiers.h"
 #include "tests/support/digits_model.h"
 #include "tests/support/embedded.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/npz.h"
+#include "tests/support/temp_folder.h"
 
 namespace topwork {
 namespace trainer_test {
@@ -315,6 +317,43 @@ TEST_CASE("trainer: a bounded memory takes all examples or none", "[train]") {
   CHECK(trainer->context().set->digest() == before);
   REQUIRE(trainer->AddExamples(four.examples()).ToString() == "OK");
   CHECK(trainer->set().size() == 10);
+}
+
+TEST_CASE("trainer: a full disk leaves a bounded memory that can be saved", "[train]") {
+  const test::TempFolder folder;
+  TrainerOptions options = Options(3);
+  options.cache_path = folder / "cache";
+  options.cache_limit_bytes = 4 * 8 * sizeof(float);
+  options.replay_capacity = 20;
+  const auto model = test::OpenBytes(test::ClassifierBytes(Tail::kDense));
+  const Data first = Images(12, 3, 1), more = Images(16, 3, 2);
+  int n_full = 0;
+  for (size_t room = 0; room < 3000; room += 40) {
+    std::remove(options.cache_path.c_str());
+    const auto trainer = NewTrainer(model, options);
+    REQUIRE(trainer->AddExamples(first.examples()).ToString() == "OK");
+    Status status;
+    {
+      const test::FileSizeLimit limit(test::ReadWhole(options.cache_path).size() + room);
+      REQUIRE(limit.set());
+      status = trainer->AddExamples(more.examples());
+    }
+    INFO(room << " bytes of room: " << status.ToString());
+    n_full += status.ok() ? 0 : 1;
+    const TrainingSet& set = trainer->set();
+    REQUIRE(set.replay()->size() == set.size());
+    for (int64_t i = 0; i < set.size(); ++i) {
+      REQUIRE(set.replay()->labels()[static_cast<size_t>(i)] == set.cache().label(i));
+    }
+    const std::string path = folder / "checkpoint";
+    REQUIRE(trainer->SaveCheckpoint(path, true).ToString() == "OK");
+    options.cache_path = folder / "other";
+    const auto other = NewTrainer(model, options);
+    options.cache_path = folder / "cache";
+    REQUIRE(other->RestoreCheckpoint(path).ToString() == "OK");
+    CHECK(other->set().size() == set.size());
+  }
+  CHECK(n_full > 20);
 }
 
 TEST_CASE("trainer: extraction and training can be stopped and go on", "[train]") {

@@ -2,6 +2,7 @@
 // does not belong is refused.
 #include <catch2/catch.hpp>
 
+#include "models/format/checkpoint_file.h"
 #include "runtime/train/statistics/learner.h"
 #include "tests/runtime/train/trainer_data.h"
 #include "tests/support/temp_folder.h"
@@ -81,6 +82,25 @@ TEST_CASE("memory: what is read is what was written", "[train]") {
   REQUIRE(again->Remove({{"x7"}, {}, nullptr, nullptr}).ok());
   // The file is held by the first.
   RequireError(again->Save(file.path), StatusCode::kFailedPrecondition, "in use");
+}
+
+TEST_CASE("memory: one that names examples and has none is refused", "[train]") {
+  const test::TempFile file("rowless");
+  Owner owner = NewLearner({"a", "b", "c"});
+  Add(&owner, Images(30, 3), "x");
+  REQUIRE(owner->Save(file.path).ToString() == "OK");
+  const std::string text = file.Read();
+  const auto data = DecodeCheckpoint({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  REQUIRE(data.status().ToString() == "OK");
+  CheckpointData wrong = *data;
+  wrong.rows.clear();
+  const std::vector<uint8_t> bytes = EncodeCheckpoint(wrong).value();
+  const test::TempFile damaged("rowless_damaged");
+  damaged.Write(std::string(bytes.begin(), bytes.end()));
+  Owner other = NewLearner();
+  RequireError(other->Load(damaged.path), StatusCode::kCorrupt,
+               "contradicts itself: 0 floats, 30 labels");
+  CHECK(other->n_kept() == 0);
 }
 
 TEST_CASE("memory: scores of few examples stay as sure as they are", "[train]") {
