@@ -157,6 +157,27 @@ def parts(build, output):
         raise AssertionError("a root folder that cannot be was taken")
 
 
+def command_line(folder, text):
+    """A build folder whose command line is this text of a shell."""
+    folder.mkdir()
+    (folder / "topwork").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "topwork").chmod(0o755)
+    return folder
+
+
+def same_names(output):
+    """Models with equal names have one result each."""
+    build = command_line(output / "echoing", """echo "{\\"model\\": \\"$(cat "$2")\\"}\"""")
+    models = [output / name for name in ("m.tflite", "int8/m.tflite", "m-2.tflite", "fp16/m.tflite")]
+    for model in models:
+        model.parent.mkdir(exist_ok=True)
+        model.write_text(str(model.relative_to(output)))
+    assert run(build, output, "--no-tests", "--benchmark", *models).returncode == 0
+    for model, name in zip(models, ("m", "m-2", "m-2-2", "m-3")):
+        result = json.loads((output / "host" / f"benchmark-{name}.json").read_text())
+        assert result["model"] == str(model.relative_to(output)), (name, result)
+
+
 def local(build, output):
     """Failures, a crash with tests behind it, skips, exit codes, a run resumed, a benchmark and a personalisation."""
     parts(build, output)
@@ -183,6 +204,7 @@ def local(build, output):
     assert f"{n // 2} results of an earlier run are kept" in done.stdout, done.stdout
     check_files(output, "host", n)
 
+    same_names(output)
     if (build / "topwork").exists():
         model = FOLDER.parents[1] / "models/zoo/digits_cnn_f32.tflite"
         done = run(build, output, "--no-tests", "--benchmark", "absent.tflite")
@@ -204,6 +226,8 @@ def wrong(build, output):
     nowhere = output / "nowhere"
     for code, said, options in (
             (2, "--no-tests leaves nothing to do", ["--no-tests"]),
+            (2, "error: --stage: stages.toml has no stage nope; it has ", ["--stage", "nope"]),
+            (2, "error: cannot write results to /dev/null/x/host: Not a directory; give ", ["--output", "/dev/null/x"]),
             (1, "no preset has the name nowhere", ["--build", nowhere]), (1, "the command no-adb is missing", ["--adb", "SERIAL"])):
         done = run(build, output, *options, ADB="no-adb")
         assert done.returncode == code and said in done.stdout and "Traceback" not in done.stdout, done.stdout
@@ -225,6 +249,49 @@ def adb(build, output):
     state.write_text(json.dumps({"calls": [], "drop": 100, "lines": 0}))
     done = run(build, output, *options, ADB=str(FOLDER / "fake_adb.py"), FAKE_ADB=str(output))
     assert done.returncode == 3 and "stayed lost" in done.stdout, done.stdout
+    away(build, output, options)
+    runs_on(output)
+
+
+# The command line, with a device that is waited for a second alone.
+HASTY = """import sys
+sys.path.insert(0, sys.argv.pop(1))
+import places
+places.Adb.patience = 1
+import main
+sys.exit(main.main())
+"""
+
+
+def away(build, output, options):
+    """A device that does not come back in time stays lost."""
+    (output / "faults.json").write_text(json.dumps({"calls": [], "drop": 1, "lines": 1, "away": True}))
+    command = [sys.executable, "-B", "-c", HASTY, SCRIPT.parent / "device", "--build", build, "--output", output, "--wait", 0]
+    done = subprocess.run(list(map(str, [*command, *options])), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, "ADB": str(FOLDER / "fake_adb.py"), "FAKE_ADB": str(output)})
+    said = "The device stayed lost: no device SERIAL came back within 1 seconds."
+    assert done.returncode == 3 and said in done.stdout, done.stdout
+
+
+# The first one waits for its end; the next one tells whether it is alone.
+WAITS = """echo $$ >>started
+if [ "$(sed -n '$=' started)" = 1 ]; then
+  echo started >&2
+  exec sleep 100
+fi
+if kill -0 "$(sed -n 1p started)" 2>/dev/null; then echo '{"alone": false}'; else echo '{"alone": true}'; fi"""
+
+
+def runs_on(output):
+    """A benchmark that ran on when its connection was lost is ended before it starts again."""
+    build = command_line(output / "waiting", WAITS)
+    faults = {"calls": [], "drop": 1, "lines": 1, "drop_in": "topwork benchmark ", "runs_on": True}
+    (output / "faults.json").write_text(json.dumps(faults))
+    done = run(build, output, "--adb", "SERIAL", "--folder", output / "device", "--no-tests", "--benchmark", __file__,
+               ADB=str(FOLDER / "fake_adb.py"), FAKE_ADB=str(output))
+    assert done.returncode == 0 and "ended with 1: error: closed" in done.stdout, done.stdout
+    timing = json.loads((output / "adb-SERIAL" / "benchmark-device_test.json").read_text())
+    assert timing["alone"], "the first benchmark ran on beside the second"
 
 
 @contextlib.contextmanager
@@ -237,11 +304,13 @@ def server(folder):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
     shutil.copy(folder / "user.pub", folder / "authorized")
     os.chmod(folder, 0o700)
+    (folder / "banner").write_text("Authorized use only\n")  # ssh shows it on standard error at each connection
     (folder / "sshd").write_text(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nUsePAM no\n"
+                                 f"Banner {folder}/banner\n"
                                  f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nPermitRootLogin yes\n")
     (folder / "config").write_text(f"Host board\n HostName 127.0.0.1\n Port {port}\n User {getpass.getuser()}\n"
                                    f" IdentityFile {folder}/user\n IdentitiesOnly yes\n StrictHostKeyChecking no\n"
-                                   f" UserKnownHostsFile {folder}/known\n LogLevel ERROR\n")
+                                   f" UserKnownHostsFile {folder}/known\n")
     if os.getuid() == 0:
         os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
     with open(folder / "log", "w") as log:
@@ -277,6 +346,8 @@ def ssh(build, output):
         summary = check_files(output, "ssh-board", n + sum(N_SAMPLES.values()))
         assert summary["failed"] == N_SAMPLES["failed"] and summary["connections_lost"] == 0, summary
         assert run(build, output, *options, "--filter", "[base]").returncode == 0
+        echoing = command_line(output / "echoing", "echo '{}'")
+        assert run(echoing, output, *options, "--no-tests", "--benchmark", __file__).returncode == 0
     done = run(build, output, *options, "--filter", "[base]")
     assert done.returncode == 3 and "stayed lost" in done.stdout, done.stdout
     return 0

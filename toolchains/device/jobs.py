@@ -7,7 +7,7 @@ import shlex
 
 import stages
 from places import ROOT
-from runner import watched
+from runner import STOP, watched
 
 ZOO = ROOT / "models" / "zoo"
 FACES = ZOO / "data" / "faces" / "train"
@@ -22,7 +22,7 @@ def call(connection, program, arguments, name, output):
     """Writes the JSON to output/<name>.json, with the largest memory beside; what failed, in words."""
     place = connection.place
     command = f"{place.program(program)} {arguments} >{name}.json"
-    code, text = connection.do(place.output, watched(command, f"{name}.log"))
+    code, text = connection.do(place.output, watched(command, f"{name}.log"), again=STOP)
     (output / f"{name}.log").write_text(text + "\n")
     if code != 0:
         return [f"{name}: exit {code}: {text.strip()[-300:]}"]
@@ -58,11 +58,24 @@ def push(connection, build, files):
     connection.do(connection.place.push, files)
 
 
+def result_names(models):
+    """One name for each model, in their order: of models with equal names, all but the first get a number."""
+    names = []
+    for model in models:
+        first = name = "benchmark-" + re.sub(r"[^\w.-]", "_", model.stem)
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{first}-{number}"
+        names.append(name)
+    return names
+
+
 def benchmark(connection, build, models, output):
     failed = []
-    for model in map(pathlib.Path, models):
+    models = [pathlib.Path(model) for model in models]
+    for model, name in zip(models, result_names(models)):
         push(connection, build, [(model, model.name)])
-        name = "benchmark-" + re.sub(r"[^\w.-]", "_", model.stem)
         failed += call(connection, "topwork", f"benchmark {shlex.quote(model.name)} --json", name, output)
     return failed
 

@@ -8,7 +8,8 @@ Examples:
   toolchains/run_on_device.sh --stage aarch64.max --stage x86_64.musl      as toolchains/stages.toml declares them
 
 Results lie in build/device/<stage or place>: unity.txt (lines of the Unity framework), junit.xml, tests.log, summary.json
-(counts, peak memory, temperatures and clocks before and after), benchmark-*.json and personalise.json.
+(counts, peak memory, temperatures and clocks before and after), benchmark-*.json and personalise.json. Of models with
+equal names, the second writes benchmark-NAME-2.json.
 Exit code: 0 all passed; 1 a test or a command failed, or something is missing; 2 wrong usage; 3 the device stayed lost;
 with --skip-code, that number where tests were skipped and none failed.
 """
@@ -28,6 +29,10 @@ import sensors
 import stages
 
 ROOT = places.ROOT
+
+
+class WrongUse(Exception):
+    """What the command line asks for cannot be."""
 
 
 def parse_arguments():
@@ -71,6 +76,18 @@ def given_stage(arguments):
     elif arguments.adb:
         name, stage = f"adb-{arguments.adb}", {**stage, "build": "android-arm64-v8a"}
     return name, {**stage, "all_tests": stage["tests"]}
+
+
+def chosen_stages(arguments):
+    """[(name, stage)]"""
+    if not arguments.stage:
+        return [given_stage(arguments)]
+    declared = stages.load()
+    names = list(declared) if arguments.stage == ["all"] else arguments.stage
+    unknown = [name for name in names if name not in declared]
+    if unknown:
+        raise WrongUse(f"--stage: stages.toml has no stage {' '.join(unknown)}; it has {' '.join(declared)}")
+    return [(name, declared[name]) for name in names]
 
 
 def make_place(arguments, stage, output):
@@ -126,8 +143,12 @@ def run_tests(connection, arguments, stage, build, output):
 @contextlib.contextmanager
 def alone_in(output):
     """Two runs at a time would write over each other's results."""
-    output.mkdir(parents=True, exist_ok=True)
-    with open(output / "lock", "w", encoding="utf-8") as lock:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        lock_file = open(output / "lock", "w", encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(f"cannot write results to {output}: {error.strerror}; give another folder by --output") from None
+    with lock_file as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -173,17 +194,11 @@ def report(summaries):
 
 def main():
     arguments = parse_arguments()
-    if arguments.stage:
-        declared = stages.load()
-        names = list(declared) if arguments.stage == ["all"] else arguments.stage
-        unknown = [name for name in names if name not in declared]
-        if unknown:
-            raise SystemExit(f"stages.toml has no stage {' '.join(unknown)}; it has {' '.join(declared)}")
-        todo = [(name, declared[name]) for name in names]
-    else:
-        todo = [given_stage(arguments)]
     try:
-        summaries = [run_stage(arguments, name, stage) for name, stage in todo]
+        summaries = [run_stage(arguments, name, stage) for name, stage in chosen_stages(arguments)]
+    except WrongUse as error:
+        print(f"run_on_device.sh: error: {error}", file=sys.stderr)
+        return 2
     except places.Lost as error:
         print(f"The device stayed lost: {error}. What was done is kept: --resume goes on.", file=sys.stderr)
         return 3

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,21 +23,29 @@ class Lost(Exception):
 
 
 def listen(command, text, on_line, **options):
-    """Runs the command, gives each of its lines to `on_line`; the exit code that the shell text prints, else Lost."""
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             text=True, errors="replace", **options)
+    """Runs the command, gives each line of its output to `on_line`; the exit code that the shell text prints, else Lost.
+
+    What the command says of the connection (a banner, a warning of ssh) lies on standard error and is no output.
+    """
     code = None
-    for line in child.stdout:
-        line = line.rstrip("\r\n")
-        before, marker, number = line.rpartition(END)
-        if marker and number.isdigit():
-            code = int(number)
-            line = before
-        if line or not marker:
-            on_line(line)
-    child.wait()
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, text=True,
+                                 errors="replace", **options)
+        for line in child.stdout:
+            line = line.rstrip("\r\n")
+            before, marker, number = line.rpartition(END)
+            if marker and number.isdigit():
+                code = int(number)
+                line = before
+            if line or not marker:
+                on_line(line)
+        child.wait()
+        said.seek(0)
+        words = said.read().split()
     if code is None:
-        raise Lost(f"{text.strip().splitlines()[-1][:80]}: no exit code came back ({command[0]} ended with {child.returncode})")
+        reason = ": " + " ".join(words)[-200:] if words else ""
+        raise Lost(f"{text.strip().splitlines()[-1][:80]}: no exit code came back "
+                   f"({command[0]} ended with {child.returncode}{reason})")
     return code
 
 
@@ -62,7 +71,7 @@ class Place:
         return {}
 
     def run(self, text, on_line=lambda line: None):
-        whole = f"cd {shlex.quote(self.folder)} && {{ {text}\n}}; echo {shlex.quote(END)}$?"
+        whole = f"{{ cd {shlex.quote(self.folder)} && {{ {text}\n}}; }} 2>&1; echo {shlex.quote(END)}$?"
         return listen(self.shell(whole), text, on_line, **self.options())
 
     def output(self, text):
@@ -171,6 +180,8 @@ class Ssh(Place):
 
 
 class Adb(Place):
+    patience = 600  # seconds until a device that is away counts as lost
+
     def __init__(self, serial, folder):
         super().__init__(folder)
         program = os.environ.get("ADB", "adb")
@@ -198,4 +209,7 @@ class Adb(Place):
 
     def reconnect(self):
         super().reconnect()
-        subprocess.run([*self.command, "wait-for-device"], timeout=600, stdout=subprocess.DEVNULL)
+        try:
+            subprocess.run([*self.command, "wait-for-device"], timeout=self.patience, stdout=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            raise Lost(f"no device {self.command[-1]} came back within {self.patience} seconds") from None

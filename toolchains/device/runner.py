@@ -26,10 +26,12 @@ WATCHED = """{{
   echo $? >code
 }} 2>&1 | tee {log}
 exit_code=$(cat code) && (exit $exit_code)"""
+# Ends a watched program that runs on after its connection was lost.
+STOP = "[ ! -e pid ] || kill -9 $(cat pid) 2>/dev/null; rm -f pid"
 
 
 def watched(command, log):
-    return f"rm -f memory code; {WATCHED.format(command=command, log=log)}"
+    return f"rm -f pid memory code; {WATCHED.format(command=command, log=log)}"
 
 
 class Connection:
@@ -47,10 +49,13 @@ class Connection:
             raise error
         self.place.reconnect()
 
-    def do(self, action, *arguments):
+    def do(self, action, *arguments, again=None):
+        """`again` is shell text that runs before the action is repeated."""
         tries = 0
         while True:
             try:
+                if again and tries > 0:
+                    self.place.output(again)
                 return action(*arguments)
             except Lost as error:
                 tries += 1
@@ -119,7 +124,7 @@ class TestRun:
         """What ran on unheard is in the device's log; what still runs is ended."""
         self.connection.lost(error, tries)
         try:
-            self.place.output("[ ! -e pid ] || kill -9 $(cat pid) 2>/dev/null")
+            self.place.output(STOP)
             for line in (self.place.pull("tests.log") or "").splitlines():
                 self.take(line)
         except Lost as again:
