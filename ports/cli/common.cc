@@ -246,6 +246,14 @@ void AddReadingOptions(CLI::App* command, CommonOptions* options) {
   AddSoundOptions(command, options);
 }
 
+void RefuseFlagsOfExamples(const CLI::App& command, const std::string& source) {
+  for (const char* flag : {"--mean", "--std", "--rate", "--hop", "--level", "--threads"}) {
+    if (command.count(flag) == 0) continue;
+    throw CliError(kExitUsage, std::string(flag) + " needs " + source +
+                                   ": without examples to judge by it would do nothing");
+  }
+}
+
 void AddJsonOption(CLI::App* command, CommonOptions* options) {
   command->add_flag("--json", options->json,
                     "print one JSON document on standard output and nothing else");

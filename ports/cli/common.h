@@ -66,6 +66,9 @@ void AddSignatureOption(CLI::App* command, CommonOptions* options);
 void AddSessionOptions(CLI::App* command, CommonOptions* options);
 // How images and sounds become inputs.
 void AddReadingOptions(CLI::App* command, CommonOptions* options);
+// Throws where a flag was given that is about examples alone: those of AddReadingOptions, and
+// --threads. A command calls it that got no examples; `source` is the flag that names them.
+void RefuseFlagsOfExamples(const CLI::App& command, const std::string& source);
 void AddJsonOption(CLI::App* command, CommonOptions* options);
 
 // Throws unless ok; `what` is put before the library's sentence when not empty. What the user

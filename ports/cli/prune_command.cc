@@ -32,11 +32,15 @@ void ReadBlock(const std::string& text, tw_prune_options* options) {
   options->block_columns = columns;
 }
 
-void Prune(const PruneFlags& flags) {
+void CheckFlags(const CLI::App& command, const PruneFlags& flags) {
   if (!flags.output_name.empty() && flags.data.empty()) {
     throw CliError(kExitUsage, "--output-name needs --data: it is the output to judge");
   }
+  if (flags.data.empty()) RefuseFlagsOfExamples(command, "--data");
   CheckOutputs({{"--output", flags.output}}, flags.common.model, {flags.data});
+}
+
+void Prune(const PruneFlags& flags) {
   tw::PruneOptions options;
   options.sparsity = flags.sparsity;
   options.global = flags.scope == "global" ? 1 : 0;
@@ -128,7 +132,10 @@ void AddPruneCommand(CLI::App* app) {
       "  topwork prune digits.tflite --sparsity 0.8 --data kept/ --output small.tflite --sparse\n"
       "  topwork prune digits.tflite --sparsity 0.7 --block 16x1 --scope global --output "
       "small.tflite");
-  command->callback([flags] { Prune(*flags); });
+  command->callback([command, flags] {
+    CheckFlags(*command, *flags);
+    Prune(*flags);
+  });
 }
 
 }  // namespace cli

@@ -39,6 +39,9 @@ void CheckOptions(const CLI::App& command, const QuantizeOptions& options) {
       throw CliError(kExitUsage, std::string(flag) + " goes with --to " + target + " only");
     }
   }
+  if (options.data.empty() && options.eval.empty()) {
+    RefuseFlagsOfExamples(command, "--data or --eval");
+  }
   CheckOutputs({{"--output", options.output}}, options.common.model, {options.data, options.eval});
 }
 

@@ -209,8 +209,10 @@ def check_training(checks, tool):
                   train["fit_ms"]["p50"] > 0, "--train: %s" % train)
     text = run(tool, "benchmark", DIGITS_CNN, *QUICK, "--train", "--train-classes", "3", "--train-examples", "24").stdout
     checks.expect("automatic head in" in text and "steps/s" not in text, "--train: " + text)
-    parts = sum(train[key]["p50"] for key in ("create_ms", "features_ms", "fit_ms", "export_ms"))
-    checks.expect(train["personalise_ms"]["min"] <= parts <= 3 * train["personalise_ms"]["max"] and
+    # The whole is its parts and what lies between them, which is long where the system runs something else.
+    least, most = (sum(train[key][end] for key in ("create_ms", "features_ms", "fit_ms", "export_ms"))
+                   for end in ("min", "max"))
+    checks.expect(least <= train["personalise_ms"]["min"] <= 20 * most and
                   train["memory_bytes"] == sum(train[key + "_bytes"] for key in
                                                ("backbone", "cache", "training", "working")),
                   "--train: %s" % train)

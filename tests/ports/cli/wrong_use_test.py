@@ -66,6 +66,7 @@ def other_cases(here):
     array, both = here / "three.npy", here / "both.tflite"
     memory = here / "m.memory"
     quantized = ["--to", "fp16", "--output", here / "q.tflite"]
+    of_examples = [["--mean", "1"], ["--std", "3"], ["--rate", "8000"], ["--hop", "1"], ["--level", "-20"], ["--threads", "2"]]
     pruned = ["--sparsity", "0.5", "--output", here / "p.tflite"]
     evaluate = ["evaluate", DIGITS_CNN, "--data", TEST]
     return [
@@ -75,6 +76,8 @@ def other_cases(here):
         (["prune", both, *pruned, "--data", TEST], UNSUPPORTED, "--output-name"),
         (["prune", both, *pruned, "--output-name", "x"], USAGE, "needs --data"),
         (["quantize", both, *quantized, "--output-name", "x"], USAGE, "needs --data"),
+        *[(["prune", DIGITS_CNN, *pruned, *flag], USAGE, flag[0] + " needs --data: ") for flag in of_examples],
+        *[(["quantize", DIGITS_CNN, *quantized, *flag], USAGE, flag[0] + " needs --data or --eval: ") for flag in of_examples],
         (["run", DIGITS_CNN, "--every-window"], USAGE, "--every-window belongs to --stream"),
         (["run", DIGITS_CNN, "--input", array, "--mean", "3"], USAGE, "--mean and --std are of images"),
         (["run", DIGITS_CNN, "--input", array, "--hop", "3"], USAGE, "--rate, --hop and --level are of sounds"),
