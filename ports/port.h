@@ -76,6 +76,12 @@ struct LockHolder {
 int FileLockTake(const char* path, int64_t wait_nanos, FileLock** out, LockHolder* holder);
 void FileLockGive(FileLock* lock);  // frees lock; null is allowed
 
+// A thread of its own, which runs body(data) once. The error is the system's: EAGAIN where a process, a
+// user or a container has as many threads as it may.
+struct Thread;
+int ThreadStart(void (*body)(void*), void* data, Thread** out);
+void ThreadJoin(Thread* thread);  // returns when body has, frees thread; null is allowed
+
 // Human-readable text of an errno value.
 std::string ErrorText(int error);
 

@@ -125,6 +125,7 @@ set(TEST_SOURCES
   runtime/base/text_test.cc
   runtime/base/loop_costs_test.cc
   runtime/base/thread_pool_test.cc
+  runtime/base/thread_test.cc
   runtime/tensor/packed_test.cc
   runtime/tensor/strings_test.cc
   runtime/tensor/tensor_test.cc

@@ -7,4 +7,5 @@ set(PORT_SOURCES
   control_group.cc
   memory.cc
   processors.cc
+  thread.cc
 )

@@ -70,7 +70,7 @@ ThreadPool::Team::~Team() {
   stop_.store(true);
   n_active_.store(n_threads_);
   WakeWorkers(n_started_ - 1);
-  for (int i = 1; i < n_started_; ++i) workers_[static_cast<size_t>(i)].thread.join();
+  for (int i = 1; i < n_started_; ++i) workers_[static_cast<size_t>(i)].thread.Join();
 }
 
 // The next loops, or a run, are expected at once.
@@ -297,7 +297,10 @@ void ThreadPool::Team::WakeWorkers(int64_t n_wanted) {
   for (int i = 1; i < n_active && i <= n_wanted; ++i) {
     Worker& worker = workers_[static_cast<size_t>(i)];
     if (i == n_started_) {
-      worker.thread = std::thread([this, i] { WorkerLoop(i); });
+      if (!worker.thread.Start([this, i] { WorkerLoop(i); }).ok()) {
+        n_active_.store(i);  // those that are there do the work
+        return;
+      }
       ++n_started_;
       std::this_thread::yield();  // it may have to leave this processor
       NoteProcessor();            // or this thread has left it

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "runtime/base/loop_costs.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/thread_pool.h"
 
 namespace topwork {
@@ -39,7 +40,7 @@ class ThreadPool::Team {
   static constexpr size_t kMaxLoops = 1024;  // of a run that are remembered
 
   struct alignas(64) Worker {
-    std::thread thread;
+    Thread thread;
     std::condition_variable wake;
     uint64_t n_calls = 0;  // guarded by mutex_: how often it was told to wake up
     std::atomic<bool> sleeps{false};

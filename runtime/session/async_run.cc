@@ -6,7 +6,7 @@
 namespace topwork {
 
 bool AsyncRun::InCallback() const {
-  return state_ == State::kCalling && std::this_thread::get_id() == thread_.get_id();
+  return state_ == State::kCalling && std::this_thread::get_id() == thread_id_;
 }
 
 Status AsyncRun::CheckIdle() const {
@@ -26,10 +26,10 @@ Status AsyncRun::Start(Work work, Done done) {
   if (has_next_ || (state_ != State::kIdle && !InCallback())) {
     return FailedPrecondition("a run is in flight: wait until it is done");
   }
+  if (!started_) TW_RETURN_IF_ERROR(thread_.Start([this] { Loop(); }));
   work_ = std::move(work);
   done_ = std::move(done);
   has_next_ = true;
-  if (!started_) thread_ = std::thread([this] { Loop(); });
   started_ = true;
   wake_.notify_one();
   return Status::Ok();
@@ -52,11 +52,12 @@ void AsyncRun::Stop(const std::function<void()>& cancel) {
     wake_.notify_one();
   }
   if (cancel) cancel();
-  if (thread_.joinable()) thread_.join();
+  thread_.Join();
 }
 
 void AsyncRun::Loop() {
   std::unique_lock<std::mutex> lock(mutex_);
+  thread_id_ = std::this_thread::get_id();
   for (;;) {
     wake_.wait(lock, [this] { return has_next_ || stop_; });
     if (!has_next_) return;

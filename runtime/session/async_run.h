@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "runtime/base/status.h"
+#include "runtime/base/thread.h"
 
 namespace topwork {
 
@@ -27,7 +28,7 @@ class AsyncRun {
 
   // Runs work(), then done(its status), on the thread; returns at once. Every piece accepted has
   // its callback called once. FAILED_PRECONDITION while another piece is in flight (except from
-  // within its callback), or after Stop().
+  // within its callback), or after Stop(); OUT_OF_MEMORY where the system gives no thread.
   Status Start(Work work, Done done);
   // Returns when nothing is in flight, callback included, with the status of the last piece.
   // FAILED_PRECONDITION: nothing was ever started; or called from within a callback, which would
@@ -50,7 +51,8 @@ class AsyncRun {
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // a piece is there, or Stop
   std::condition_variable idle_;
-  std::thread thread_;
+  Thread thread_;
+  std::thread::id thread_id_;
   State state_ = State::kIdle;
   bool has_next_ = false;  // a piece that the thread has not taken yet
   bool stop_ = false;

@@ -61,7 +61,7 @@ Blas::Blas(const Device& device, const ContextHandle& context, const ProgramCach
 
 Blas::~Blas() {
   if (!kHasTrials) return;
-  if (thread_.joinable()) thread_.join();
+  thread_.Join();
   // CLBlast keeps programs, and they the context, until it is told otherwise.
   if (state_ != State::kCold) blas_->clear_cache();
   Detach();
@@ -71,7 +71,8 @@ void Blas::Warm() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (state_ != State::kCold || blas_ == nullptr) return;
   state_ = State::kWarming;
-  thread_ = std::thread([this] { Compile(); });
+  failure_ = thread_.Start([this] { Compile(); });
+  if (!failure_.ok()) state_ = State::kFailed;
 }
 
 bool Blas::WaitReady(int64_t nanos) {

@@ -19,6 +19,7 @@
 #include "runtime/backend/opencl/device.h"
 #include "runtime/backend/opencl/handles.h"
 #include "runtime/backend/opencl/program_cache.h"
+#include "runtime/base/thread.h"
 
 namespace topwork {
 namespace opencl {
@@ -84,7 +85,7 @@ class Blas {
   std::vector<std::pair<std::string, cl_program>> new_programs_;  // with their keys; retained
   std::vector<std::string> cached_keys_;  // of the programs that came from the disk
   std::thread::id compiling_;             // whose programs are looked up; set before attaching
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace opencl

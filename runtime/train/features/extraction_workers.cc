@@ -2,10 +2,10 @@
 #include "runtime/train/features/extraction_workers.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "kernels/contract/selection.h"
+#include "runtime/base/thread.h"
 #include "runtime/session/place_session.h"
 
 namespace topwork {
@@ -158,10 +158,12 @@ bool ExtractionWorkers::SetBatch(int batch) {
 
 void ExtractionWorkers::Run(FunctionRef<void(int i, Backbone* backbone)> work) {
   const int n_cpu = size() - n_devices();
-  std::vector<std::thread> waiting;
   // Where there is no session of the CPU, the caller waits for the last device.
-  for (int d = 0; d < n_devices() - (n_cpu == 0 ? 1 : 0); ++d) {
-    waiting.emplace_back([this, &work, d] { RunOne(d, work); });
+  const int n_waiting = n_devices() - (n_cpu == 0 ? 1 : 0);
+  // A device that gets no thread takes none of the work: the others do it.
+  const std::unique_ptr<Thread[]> waiting(new Thread[static_cast<size_t>(std::max(n_waiting, 0))]);
+  for (int d = 0; d < n_waiting; ++d) {
+    (void)waiting[static_cast<size_t>(d)].Start([this, &work, d] { RunOne(d, work); });
   }
   if (n_cpu > 1) {
     pool_->ParallelFor(n_cpu,
@@ -169,7 +171,6 @@ void ExtractionWorkers::Run(FunctionRef<void(int i, Backbone* backbone)> work) {
   } else {
     RunOne(size() - 1, work);
   }
-  for (std::thread& thread : waiting) thread.join();
 }
 
 void ExtractionWorkers::Cancel() {
