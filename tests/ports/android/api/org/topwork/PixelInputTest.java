@@ -86,4 +86,19 @@ public class PixelInputTest {
     float[] two = {1, 2};
     assertThrows(IllegalArgumentException.class, () -> new PixelInput(good, two, two));
   }
+
+  @Test
+  public void refusesAScaleThatIsNone() {
+    TensorInfo info = input(DataType.FLOAT32, NONE, new long[0], 1, 8, 8, 3);
+    float[] good = {1, 1, 1};
+    for (float wrong : new float[] {Float.NaN, Float.POSITIVE_INFINITY, 0, -1}) {
+      float[] last = {1, 1, wrong};
+      assertThrows(IllegalArgumentException.class, () -> new PixelInput(info, good, last));
+      if (wrong != 0 && wrong != -1) {
+        assertThrows(IllegalArgumentException.class, () -> new PixelInput(info, last, good));
+      } else {
+        new PixelInput(info, last, good);
+      }
+    }
+  }
 }

@@ -120,6 +120,24 @@ public class SessionTest {
   }
 
   @Test
+  public void aRefusedResizeLeavesTheCallersBuffersBound() {
+    try (Session session = small("signatures", CPU)) {
+      ByteBuffer input = Topwork.allocate(session.inputInfo(0).bytes());
+      ByteBuffer output = Topwork.allocate(session.outputInfo(0).bytes());
+      session.bindInput(0, input);
+      session.bindOutput(0, output);
+      assertThrows(TopworkException.InvalidArgument.class, () -> session.resizeInput(9, 1, 4));
+      assertThrows(
+          TopworkException.InvalidArgument.class, () -> session.resizeInput(0, new int[20]));
+      int[] none = null;
+      assertThrows(NullPointerException.class, () -> session.resizeInput(0, none));
+      input.putFloat(0, 1.5f);
+      session.run();
+      assertEquals(3f, output.getFloat(0), 0);
+    }
+  }
+
+  @Test
   public void outputWhoseSizeDependsOnDataIsTheLastRuns() {
     try (Session session = small("where", CPU)) {
       ByteBuffer input = session.input(0);
@@ -229,6 +247,28 @@ public class SessionTest {
       assertTrue(never.cancel(true));
       later.complete(null);
       session.runAsync(executor).get();
+    } finally {
+      executor.shutdown();
+    }
+  }
+
+  @Test
+  public void aRunThatIsCancelledWhileItWaitsLeavesTheOutputs() throws Exception {
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    try (Session session = digits()) {
+      session.run();
+      float before = session.output(0).getFloat(0);
+      session.input(0).putFloat(0, 1);
+      CompletableFuture<?>[] waiting = new CompletableFuture<?>[1];
+      session.handle.run(
+          session,
+          address -> {
+            waiting[0] = session.runAsync(executor);
+            Waiting.untilWaiting(session.handle, 1);
+            assertTrue(waiting[0].cancel(true));
+          });
+      executor.submit(() -> assertTrue(waiting[0].isCancelled())).get();
+      assertEquals(before, session.output(0).getFloat(0), 0);
     } finally {
       executor.shutdown();
     }

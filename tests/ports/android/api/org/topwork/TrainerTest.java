@@ -3,6 +3,7 @@ package org.topwork;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -207,6 +208,47 @@ public class TrainerTest {
     } finally {
       worker.shutdown();
       screen.shutdown();
+    }
+  }
+
+  @Test
+  public void aTrainingThatIsCancelledWhileItWaitsLeavesTheRunningCallAlone() throws Exception {
+    ExecutorService worker = Executors.newSingleThreadExecutor();
+    try (Trainer trainer = trainer()) {
+      Examples examples =
+          Examples.read(
+              train.labels.length,
+              (index, inputs) -> {
+                if (index == 0) {
+                  assertSame("a call keeps its trainer", trainer, trainer.handle.ownerInCall());
+                  CompletableFuture<Boolean> fit = trainer.fitAsync(worker, new FitOptions());
+                  Waiting.untilWaiting(trainer.handle, 1);
+                  assertTrue(fit.cancel(true));
+                }
+                return reader(train).read(index, inputs);
+              });
+      trainer.add(examples);
+      worker.submit(() -> {}).get();
+      assertEquals(train.labels.length, trainer.info().exampleCount());
+      assertEquals(0, trainer.info().epochsDone());
+      assertNull(trainer.handle.ownerInCall());
+    } finally {
+      worker.shutdown();
+    }
+  }
+
+  @Test
+  public void nullsAndImpossibleCountsAreRefused() {
+    try (Model model = Model.open(TestFiles.digits());
+        Trainer trainer = trainer()) {
+      assertThrows(NullPointerException.class, () -> new Trainer(model, null));
+      assertThrows(NullPointerException.class, () -> trainer.fit((FitOptions) null));
+      assertThrows(NullPointerException.class, () -> trainer.fitAsync(Runnable::run, null));
+      assertThrows(NullPointerException.class, () -> Examples.read(5, null));
+      assertThrows(
+          IllegalArgumentException.class, () -> Examples.read(-1, (index, inputs) -> 0));
+      Examples many = Examples.read(1L << 60, (index, inputs) -> 0);
+      assertThrows(IllegalArgumentException.class, () -> trainer.predict(many));
     }
   }
 

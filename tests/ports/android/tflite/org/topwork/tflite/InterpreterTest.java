@@ -128,6 +128,50 @@ public class InterpreterTest {
   }
 
   @Test
+  public void runAllocatesAfterAResize() {
+    try (Interpreter interpreter = new Interpreter(TestFiles.digits())) {
+      Tensor input = interpreter.getInputTensor(0);
+      interpreter.resizeInput(0, new int[] {2, 8, 8, 1});
+      assertArrayEquals(new int[] {2, 8, 8, 1}, input.shape());
+      assertEquals(128, input.numElements());
+      assertEquals(512, input.numBytes());
+      ByteBuffer scores = ByteBuffer.allocateDirect(80);
+      interpreter.run(ByteBuffer.allocateDirect(512), scores);
+      assertEquals(0, scores.remaining());
+      interpreter.resizeInput(0, new int[] {3, 8, 8, 1});
+      interpreter.run(new float[3][8][8][1], new float[3][10]);
+      interpreter.resizeInput(0, new int[] {4, 8, 8, 1});
+      interpreter.run(new float[3][8][8][1], new float[3][10]); // the array's shape counts
+      assertArrayEquals(new int[] {3, 8, 8, 1}, input.shape());
+      interpreter.resizeInput(0, new int[] {5, 8, 8, 1});
+      assertEquals(1280, input.asReadOnlyBuffer().remaining());
+      interpreter.resizeInput(0, new int[] {1, 8, 8});
+      assertThrows(IllegalArgumentException.class, interpreter::allocateTensors);
+      assertArrayEquals(new int[] {5, 8, 8, 1}, input.shape());
+      interpreter.run(ByteBuffer.allocateDirect(1280), new float[5][10]);
+    }
+  }
+
+  @Test
+  public void inputsThatDoNotExistAndBoxedArraysAreRefused() {
+    try (Interpreter interpreter = new Interpreter(TestFiles.digits())) {
+      int[] dims = {1, 8, 8, 1};
+      assertThrows(IllegalArgumentException.class, () -> interpreter.resizeInput(9, dims, true));
+      assertThrows(IllegalArgumentException.class, () -> interpreter.resizeInput(9, dims));
+      float[][] scores = new float[1][10];
+      Float[][][][] boxes = new Float[1][8][8][1];
+      assertThrows(IllegalArgumentException.class, () -> interpreter.run(boxes, scores));
+      float[][][][] image = new float[1][8][8][1];
+      assertThrows(
+          IllegalArgumentException.class, () -> interpreter.run(image, new Float[1][10]));
+      interpreter.resizeInput(0, new int[] {2, 8, 8, 1});
+      float[][] half = {new float[10], null};
+      assertThrows(
+          IllegalArgumentException.class, () -> interpreter.run(new float[2][8][8][1], half));
+    }
+  }
+
+  @Test
   public void stringsFlagsAndNumbers() {
     try (Interpreter interpreter = new Interpreter(TestFiles.small("strings"))) {
       String[] out = new String[1];

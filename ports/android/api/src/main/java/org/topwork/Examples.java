@@ -1,6 +1,7 @@
 package org.topwork;
 
 import java.nio.ByteBuffer;
+import java.util.Objects;
 
 /** Labelled examples for a {@link Trainer}, in memory or read one by one. */
 public final class Examples {
@@ -38,9 +39,16 @@ public final class Examples {
     return new Examples(labels.length, Topwork.direct(data), labels.clone(), null);
   }
 
-  /** Returns {@code count} examples that the reader reads on the thread of the call. */
+  /**
+   * Returns {@code count} examples that the reader reads on the thread of the call.
+   *
+   * @throws IllegalArgumentException if count is negative
+   */
   public static Examples read(long count, ExampleReader reader) {
-    return new Examples(count, null, null, reader);
+    if (count < 0) {
+      throw new IllegalArgumentException("there cannot be " + count + " examples");
+    }
+    return new Examples(count, null, null, Objects.requireNonNull(reader, "reader"));
   }
 
   /** Sets who is told after each batch, on the thread of the call, and returns this. */

@@ -51,9 +51,13 @@ public final class FitOptions {
 
   /** The same options, and an end after the epoch in which the future was cancelled. */
   FitOptions until(Future<?> cancelled) {
-    FitOptions options =
-        new FitOptions().epochs(epochs).maxEpochs(maxEpochs).maxSeconds(maxSeconds);
-    return options.onEpoch(epoch -> goesOn(epoch) && !cancelled.isCancelled());
+    return withListener(epoch -> goesOn(epoch) && !cancelled.isCancelled());
+  }
+
+  /** A copy that calls {@code progress} instead; this object stays as it is. */
+  FitOptions withListener(Predicate<TrainerProgress> progress) {
+    FitOptions copy = new FitOptions().epochs(epochs).maxEpochs(maxEpochs).maxSeconds(maxSeconds);
+    return copy.onEpoch(progress);
   }
 
   /** The native code calls it. */

@@ -86,7 +86,7 @@ public final class Model implements AutoCloseable {
 
   /** Returns what the model's author says of it, and the number of its inputs and outputs. */
   public ModelInfo info() {
-    return handle.call(model -> nativeInfo(model));
+    return handle.call(this, model -> nativeInfo(model));
   }
 
   /**
@@ -110,7 +110,7 @@ public final class Model implements AutoCloseable {
 
   /** Returns the whole model as JSON, for people and tools. */
   public String describe() {
-    return handle.call(model -> Utf8.string(nativeDescribe(model)));
+    return handle.call(this, model -> Utf8.string(nativeDescribe(model)));
   }
 
   /**
@@ -119,7 +119,7 @@ public final class Model implements AutoCloseable {
    * @throws TopworkException.NotFound if there is none of that name
    */
   public byte[] file(String name) {
-    return handle.call(model -> nativeFile(model, Utf8.bytes(name)));
+    return handle.call(this, model -> nativeFile(model, Utf8.bytes(name)));
   }
 
   /**
@@ -128,7 +128,7 @@ public final class Model implements AutoCloseable {
    * @throws TopworkException.Io if it cannot be written
    */
   public void save(File file) {
-    handle.run(model -> nativeSave(model, Utf8.bytes(file.getPath())));
+    handle.run(this, model -> nativeSave(model, Utf8.bytes(file.getPath())));
   }
 
   /** Frees what sessions and trainers do not need. A second call does nothing. */
@@ -138,7 +138,7 @@ public final class Model implements AutoCloseable {
   }
 
   private TensorInfo tensor(int index, boolean isInput) {
-    return handle.call(model -> nativeTensor(model, index, isInput));
+    return handle.call(this, model -> nativeTensor(model, index, isInput));
   }
 
   private static native long nativeOpenFile(byte[] path);

@@ -17,12 +17,19 @@ final class NativeHandle {
     void call(long pointer);
   }
 
+  /** One call, by which it alone can be cancelled: while it waits for its turn, and in its turn. */
+  static final class Ticket {
+    private boolean isCancelled; // guarded by the handle's pointerLock
+  }
+
   private final ReentrantLock turns = new ReentrantLock();
   private final Object pointerLock = new Object();
   private final String noun;
   private final Function free;
   private final Function cancel;
   private long pointer;
+  private Ticket served; // of the call whose turn it is; guarded by pointerLock
+  private volatile Object ownerInCall;
 
   /** What the native object reads in place: it must not be collected before the object is freed. */
   volatile Object keptAlive;
@@ -36,27 +43,79 @@ final class NativeHandle {
     HandleNet.watch(owner, this);
   }
 
-  /** Waits for its turn, and calls {@code body} with the address. */
-  <T> T call(LongFunction<T> body) {
+  /**
+   * Waits for its turn, and calls {@code body} with the address. The handle refers to the owner
+   * meanwhile: nothing else may, and {@link HandleNet} would close the handle amid the call.
+   */
+  <T> T call(Object owner, LongFunction<T> body) {
+    return call(owner, null, body);
+  }
+
+  /**
+   * The same for a call that {@link #cancel(Ticket)} cancels; it does not begin if that was before
+   * its turn.
+   *
+   * @param ticket of this call alone; null: there is none
+   */
+  <T> T call(Object owner, Ticket ticket, LongFunction<T> body) {
     refuseCallback();
     turns.lock();
+    ownerInCall = owner;
     try {
       if (pointer == 0) {
         throw new IllegalStateException("this " + noun + " is closed");
       }
+      serve(ticket);
       return body.apply(pointer);
     } finally {
+      synchronized (pointerLock) {
+        served = null;
+      }
+      ownerInCall = null;
       turns.unlock();
     }
   }
 
   /** The same for what returns nothing. */
-  void run(LongConsumer body) {
+  void run(Object owner, LongConsumer body) {
+    run(owner, null, body);
+  }
+
+  /** The same for what returns nothing. */
+  void run(Object owner, Ticket ticket, LongConsumer body) {
     call(
+        owner,
+        ticket,
         address -> {
           body.accept(address);
           return null;
         });
+  }
+
+  /** Returns whose call is in progress; null without one. */
+  Object ownerInCall() {
+    return ownerInCall;
+  }
+
+  /** Returns about how many calls wait for their turn. */
+  int waiting() {
+    return turns.getQueueLength();
+  }
+
+  private void serve(Ticket ticket) {
+    synchronized (pointerLock) {
+      refuseCancelled(ticket);
+      served = ticket;
+    }
+  }
+
+  /** Throws if the call was cancelled; long work in its turn asks again before it goes on. */
+  void refuseCancelled(Ticket ticket) {
+    synchronized (pointerLock) {
+      if (ticket != null && ticket.isCancelled) {
+        throw new TopworkException.Cancelled("the call was cancelled before it began");
+      }
+    }
   }
 
   /** Cancels the call in progress. Never waits for it. */
@@ -64,6 +123,16 @@ final class NativeHandle {
     synchronized (pointerLock) {
       if (pointer != 0 && cancel != null) {
         cancel.call(pointer);
+      }
+    }
+  }
+
+  /** Cancels the call with the ticket and no other. Never waits for it. */
+  void cancel(Ticket ticket) {
+    synchronized (pointerLock) {
+      ticket.isCancelled = true;
+      if (served == ticket) {
+        cancel();
       }
     }
   }

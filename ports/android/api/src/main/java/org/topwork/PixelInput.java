@@ -21,9 +21,10 @@ public final class PixelInput {
    * Makes one for an input.
    *
    * @param input float32, int8 or uint8
-   * @param mean what is subtracted from pixels of 0 to 255: one number, one for each channel, or
-   *     none for pixels as they are. {@link ModelInfo#inputMean} has them if the metadata does
-   * @param std what pixels are divided by then; as many numbers, above 0
+   * @param mean what is subtracted from pixels of 0 to 255: one finite number, one for each
+   *     channel, or none for pixels as they are. {@link ModelInfo#inputMean} has them if the
+   *     metadata does
+   * @param std what pixels are divided by then; as many numbers, finite and above 0
    * @throws IllegalArgumentException if the input does not take pictures, or if mean and std are no
    *     such numbers
    */
@@ -42,14 +43,26 @@ public final class PixelInput {
     isFloat = type == DataType.FLOAT32;
     floats = new float[channels][256];
     bytes = new byte[channels][256];
-    if (mean.length != std.length || (mean.length > 1 && mean.length != channels)) {
-      throw new IllegalArgumentException("mean and std need one number, or one for each channel");
-    }
+    checkScale(mean, std, channels);
     for (int c = 0; c < channels; c++) {
       for (int pixel = 0; pixel < 256; pixel++) {
         int k = mean.length > 1 ? c : 0;
         floats[c][pixel] = mean.length == 0 ? pixel : (pixel - mean[k]) / std[k];
         bytes[c][pixel] = stored(input, pixel, floats[c][pixel], mean.length == 0);
+      }
+    }
+  }
+
+  private static void checkScale(float[] mean, float[] std, int channels) {
+    if (mean.length != std.length || (mean.length > 1 && mean.length != channels)) {
+      throw new IllegalArgumentException("mean and std need one number, or one for each channel");
+    }
+    for (int i = 0; i < mean.length; i++) {
+      boolean isMean = !Float.isNaN(mean[i]) && !Float.isInfinite(mean[i]);
+      boolean isStd = std[i] > 0 && !Float.isInfinite(std[i]); // NaN is not above 0
+      if (!isMean || !isStd) {
+        throw new IllegalArgumentException(
+            "mean must be finite, std finite and above 0: mean " + mean[i] + ", std " + std[i]);
       }
     }
   }

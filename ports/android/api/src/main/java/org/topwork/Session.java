@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
@@ -49,7 +50,7 @@ public final class Session implements AutoCloseable {
    */
   public Session(Model model, SessionOptions options) {
     modelData = model.handle.keptAlive;
-    handle = newHandle(model.handle.call(address -> create(address, options)));
+    handle = newHandle(model.handle.call(model, address -> create(address, options)));
     prepare();
   }
 
@@ -64,7 +65,7 @@ public final class Session implements AutoCloseable {
    * two, one is fed while the other runs.
    */
   public Session another() {
-    return handle.call(session -> new Session(nativeClone(session), modelData));
+    return handle.call(this, session -> new Session(nativeClone(session), modelData));
   }
 
   /** Returns the number of inputs. */
@@ -115,6 +116,7 @@ public final class Session implements AutoCloseable {
    */
   public ByteBuffer input(int index) {
     return handle.call(
+        this,
         session -> {
           prepare(session);
           if (inputs[index] == null) {
@@ -133,6 +135,7 @@ public final class Session implements AutoCloseable {
    */
   public ByteBuffer output(int index) {
     return handle.call(
+        this,
         session -> {
           prepare(session);
           if (outputs[index] == null) {
@@ -156,6 +159,7 @@ public final class Session implements AutoCloseable {
    */
   public void bindInput(int index, ByteBuffer buffer) {
     handle.run(
+        this,
         session -> {
           prepare(session);
           inputs[index] = bind(session, index, true, Topwork.direct(buffer));
@@ -165,6 +169,7 @@ public final class Session implements AutoCloseable {
   /** Makes runs write output {@code index} to the caller's direct buffer, as {@link #bindInput}. */
   public void bindOutput(int index, ByteBuffer buffer) {
     handle.run(
+        this,
         session -> {
           prepare(session);
           outputs[index] = bind(session, index, false, Topwork.direct(buffer));
@@ -173,23 +178,35 @@ public final class Session implements AutoCloseable {
 
   /** Writes an input of strings; as many texts as the input has elements. */
   public void writeStrings(int index, List<String> texts) {
-    handle.run(session -> nativeWriteStrings(session, index, Utf8.bytes(texts)));
+    handle.run(this, session -> nativeWriteStrings(session, index, Utf8.bytes(texts)));
   }
 
   /** Returns the values of an output of strings in the last run. */
   public List<String> readStrings(int index) {
-    return handle.call(session -> Utf8.strings(nativeReadStrings(session, index)));
+    return handle.call(this, session -> Utf8.strings(nativeReadStrings(session, index)));
   }
 
   /**
    * Asks for another shape of an input, say another batch size. It takes effect at the next {@link
    * #prepare} or {@link #run}; all buffers of inputs and outputs must be asked for anew then.
+   *
+   * @throws TopworkException.InvalidArgument if there is no such input or shape: nothing changes
    */
   public void resizeInput(int index, int... shape) {
+    Objects.requireNonNull(shape, "shape");
     handle.run(
+        this,
         session -> {
-          unbind(session);
-          nativeResize(session, index, shape);
+          ByteBuffer[] boundInputs = inputs.clone();
+          ByteBuffer[] boundOutputs = outputs.clone();
+          unbind(session); // first: to bind is to prepare, which refuses buffers of the old size
+          try {
+            nativeResize(session, index, shape);
+          } catch (TopworkException e) {
+            rebind(session, boundInputs, true);
+            rebind(session, boundOutputs, false);
+            throw e;
+          }
         });
   }
 
@@ -199,7 +216,7 @@ public final class Session implements AutoCloseable {
    * @throws TopworkException.InvalidArgument if the model cannot take the shapes: the old ones stay
    */
   public void prepare() {
-    handle.run(session -> prepare(session));
+    handle.run(this, session -> prepare(session));
   }
 
   /**
@@ -209,22 +226,31 @@ public final class Session implements AutoCloseable {
    * @throws TopworkException.InvalidArgument if a value (an index) is out of range
    */
   public void run() {
+    run(null);
+  }
+
+  /** The same as a call that can be cancelled by its ticket, if there is one. */
+  void run(NativeHandle.Ticket ticket) {
     handle.run(
+        this,
+        ticket,
         session -> {
           prepare(session);
+          handle.refuseCancelled(ticket);
           nativeRun(session);
         });
   }
 
   /**
-   * Runs on the executor. Cancelling the future cancels the run. Buffers belong to the run until it
-   * has ended, which {@link #input} and {@link #output} wait for.
+   * Runs on the executor. Cancelling the future cancels this run and no other; one that waits for
+   * its turn does not begin. Buffers belong to the run until it has ended, which {@link #input} and
+   * {@link #output} wait for.
    */
   public CompletableFuture<Void> runAsync(Executor executor) {
     return Work.start(
         executor,
-        work -> {
-          run();
+        (future, ticket) -> {
+          run(ticket);
           return null;
         },
         handle);
@@ -237,17 +263,17 @@ public final class Session implements AutoCloseable {
 
   /** Sets variables of a model that keeps state back to their initial values. */
   public void resetState() {
-    handle.run(session -> nativeResetState(session));
+    handle.run(this, session -> nativeResetState(session));
   }
 
   /** Describes the plan that runs, a line for each step: operator, device, kernel, shape. */
   public String plan() {
-    return handle.call(session -> Utf8.string(nativePlan(session)));
+    return handle.call(this, session -> Utf8.string(nativePlan(session)));
   }
 
   /** Returns the native memory that this session holds itself, in bytes. */
   public long memoryBytes() {
-    return handle.call(session -> nativeMemoryBytes(session));
+    return handle.call(this, session -> nativeMemoryBytes(session));
   }
 
   /** Cancels a run, waits for its end and frees the session. A second call does nothing. */
@@ -259,7 +285,8 @@ public final class Session implements AutoCloseable {
   private static long create(long model, SessionOptions options) {
     return options.stateOf == null
         ? nativeCreate(model, options, 0)
-        : options.stateOf.handle.call(state -> nativeCreate(model, options, state));
+        : options.stateOf.handle.call(
+            options.stateOf, state -> nativeCreate(model, options, state));
   }
 
   private NativeHandle newHandle(long pointer) {
@@ -294,6 +321,15 @@ public final class Session implements AutoCloseable {
     sizeIsKnown = null;
   }
 
+  private void rebind(long session, ByteBuffer[] bound, boolean isInput) {
+    ByteBuffer[] places = isInput ? inputs : outputs;
+    for (int i = 0; i < bound.length; i++) {
+      if (bound[i] != null) {
+        places[i] = bind(session, i, isInput, bound[i]);
+      }
+    }
+  }
+
   private void prepare(long session) {
     if (sizeIsKnown != null) {
       return;
@@ -313,11 +349,11 @@ public final class Session implements AutoCloseable {
   }
 
   private TensorInfo info(int index, boolean isInput) {
-    return handle.call(session -> nativeTensor(session, index, isInput));
+    return handle.call(this, session -> nativeTensor(session, index, isInput));
   }
 
   private int index(String name, boolean isInput) {
-    return handle.call(session -> nativeFind(session, Utf8.bytes(name), isInput));
+    return handle.call(this, session -> nativeFind(session, Utf8.bytes(name), isInput));
   }
 
   private static native long nativeCreate(long model, SessionOptions options, long state);

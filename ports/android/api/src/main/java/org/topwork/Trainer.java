@@ -3,6 +3,7 @@ package org.topwork;
 import java.io.File;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
@@ -33,14 +34,16 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Unsupported if the model has no head that can be replaced
    */
   public Trainer(Model model, TrainerOptions options) {
-    long pointer = model.handle.call(address -> nativeCreate(address, options));
+    Objects.requireNonNull(options, "options");
+    Object modelData = model.handle.keptAlive; // before the call: then the model may be closed
+    long pointer = model.handle.call(model, address -> nativeCreate(address, options));
     handle = new NativeHandle(this, "Trainer", pointer, Trainer::nativeFree, Trainer::nativeCancel);
-    handle.keptAlive = model.handle.keptAlive;
+    handle.keptAlive = modelData;
   }
 
   /** Returns what model input {@code index} of one example (a batch of 1) looks like. */
   public TensorInfo inputInfo(int index) {
-    return handle.call(trainer -> nativeInput(trainer, index));
+    return handle.call(this, trainer -> nativeInput(trainer, index));
   }
 
   /**
@@ -50,8 +53,12 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Numeric if a feature is not finite
    */
   public void add(Examples examples) {
-    handle.run(
-        trainer -> nativeAdd(trainer, prepared(trainer, examples)));
+    add(examples, null);
+  }
+
+  /** The same as a call that can be cancelled by its ticket, if there is one. */
+  void add(Examples examples, NativeHandle.Ticket ticket) {
+    handle.run(this, ticket, trainer -> nativeAdd(trainer, prepared(trainer, examples)));
   }
 
   /** Trains until all is done. The same as {@code fit(new FitOptions())}. */
@@ -69,12 +76,22 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Numeric if a weight became infinite: it stays as it was before
    */
   public boolean fit(FitOptions options) {
-    return handle.call(trainer -> nativeFit(trainer, options));
+    return fit(options, null);
   }
 
-  /** Trains on the executor. Cancelling the future cancels the training. */
+  /** The same as a call that can be cancelled by its ticket, if there is one. */
+  boolean fit(FitOptions options, NativeHandle.Ticket ticket) {
+    Objects.requireNonNull(options, "options");
+    return handle.call(this, ticket, trainer -> nativeFit(trainer, options));
+  }
+
+  /**
+   * Trains on the executor. Cancelling the future cancels this training and no other call; one that
+   * waits for its turn does not begin.
+   */
   public CompletableFuture<Boolean> fitAsync(Executor executor, FitOptions options) {
-    return Work.start(executor, work -> fit(options.until(work)), handle);
+    Objects.requireNonNull(options, "options");
+    return Work.start(executor, (future, ticket) -> fit(options.until(future), ticket), handle);
   }
 
   /** Makes the call in progress end with {@code Cancelled}; does nothing without one. */
@@ -93,15 +110,26 @@ public final class Trainer implements AutoCloseable {
 
   /** Judges the head on the examples, whose features are not kept; null: on the validation set. */
   public Evaluation evaluate(Examples examples) {
-    return handle.call(trainer -> nativeEvaluate(trainer, prepared(trainer, examples)));
+    return handle.call(this, trainer -> nativeEvaluate(trainer, prepared(trainer, examples)));
   }
 
   /**
    * Returns the probabilities that the exported model would give, one row after the other; labels
    * are not looked at.
+   *
+   * @throws IllegalArgumentException if there are more than an array takes
    */
   public float[] predict(Examples examples) {
-    return handle.call(trainer -> nativePredict(trainer, prepared(trainer, examples)));
+    return handle.call(
+        this,
+        trainer -> {
+          long most = Integer.MAX_VALUE / nativeInfo(trainer).classCount();
+          if (examples != null && examples.count > most) {
+            throw new IllegalArgumentException(
+                examples.count + " examples are too many for one call: give " + most + " at most");
+          }
+          return nativePredict(trainer, prepared(trainer, examples));
+        });
   }
 
   /**
@@ -110,7 +138,7 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.FailedPrecondition if there is no validation set
    */
   public double calibrate() {
-    return handle.call(trainer -> nativeCalibrate(trainer));
+    return handle.call(this, trainer -> nativeCalibrate(trainer));
   }
 
   /**
@@ -120,14 +148,14 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.InvalidArgument if a name stands twice or fewer than two remain
    */
   public void setClasses(List<String> names) {
-    handle.run(trainer -> nativeSetClasses(trainer, Utf8.bytes(names)));
+    handle.run(this, trainer -> nativeSetClasses(trainer, Utf8.bytes(names)));
   }
 
   /**
    * Keeps a golden set: {@link #export} fails while the new head does worse on it than the shipped.
    */
   public void setGolden(Examples examples) {
-    handle.run(trainer -> nativeSetGolden(trainer, prepared(trainer, examples)));
+    handle.run(this, trainer -> nativeSetGolden(trainer, prepared(trainer, examples)));
   }
 
   /**
@@ -137,12 +165,17 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.Unsupported if the model's format cannot hold the head
    */
   public Model export() {
-    return handle.call(trainer -> new Model(nativeExport(trainer), null));
+    return export(null);
+  }
+
+  /** The same as a call that does not begin if it was cancelled by its ticket, if there is one. */
+  Model export(NativeHandle.Ticket ticket) {
+    return handle.call(this, ticket, trainer -> new Model(nativeExport(trainer), null));
   }
 
   /** Writes the head alone, complete or not at all. */
   public void saveHead(File file) {
-    handle.run(trainer -> nativeSaveHead(trainer, Utf8.bytes(file.getPath())));
+    handle.run(this, trainer -> nativeSaveHead(trainer, Utf8.bytes(file.getPath())));
   }
 
   /**
@@ -152,7 +185,7 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.FailedPrecondition if it belongs to another model
    */
   public void loadHead(File file) {
-    handle.run(trainer -> nativeLoadHead(trainer, Utf8.bytes(file.getPath())));
+    handle.run(this, trainer -> nativeLoadHead(trainer, Utf8.bytes(file.getPath())));
   }
 
   /**
@@ -160,7 +193,7 @@ public final class Trainer implements AutoCloseable {
    * all. The file before stays as PATH.previous.
    */
   public void saveCheckpoint(File file) {
-    handle.run(trainer -> nativeSaveCheckpoint(trainer, Utf8.bytes(file.getPath())));
+    handle.run(this, trainer -> nativeSaveCheckpoint(trainer, Utf8.bytes(file.getPath())));
   }
 
   /**
@@ -171,12 +204,12 @@ public final class Trainer implements AutoCloseable {
    * @throws TopworkException.FailedPrecondition if it belongs to another model or other options
    */
   public void loadCheckpoint(File file) {
-    handle.run(trainer -> nativeLoadCheckpoint(trainer, Utf8.bytes(file.getPath())));
+    handle.run(this, trainer -> nativeLoadCheckpoint(trainer, Utf8.bytes(file.getPath())));
   }
 
   /** Returns what the trainer has and holds. */
   public TrainerInfo info() {
-    return handle.call(trainer -> nativeInfo(trainer));
+    return handle.call(this, trainer -> nativeInfo(trainer));
   }
 
   /** Cancels what is running, waits for its end and frees the trainer with its features. */

@@ -2,24 +2,27 @@ package org.topwork;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.Future;
-import java.util.function.Function;
 
 /** A call on an executor whose future cancels it. */
 final class Work<T> extends CompletableFuture<T> {
+  /** A call of a handle. */
+  interface Body<T> {
+    /** Calls with the ticket; the future tells whether it was cancelled. */
+    T call(CompletableFuture<T> future, NativeHandle.Ticket ticket);
+  }
+
   private final NativeHandle handle;
-  private boolean isRunning; // guarded by this, as the state of the future while it runs
+  private final NativeHandle.Ticket ticket = new NativeHandle.Ticket();
 
   private Work(NativeHandle handle) {
     this.handle = handle;
   }
 
   /**
-   * Calls {@code body} with the future on the executor; cancelling it meanwhile cancels the
-   * handle's call.
+   * Calls {@code body} on the executor; cancelling the future cancels that call of the handle, also
+   * while it waits for its turn.
    */
-  static <T> CompletableFuture<T> start(
-      Executor executor, Function<Future<T>, T> body, NativeHandle handle) {
+  static <T> CompletableFuture<T> start(Executor executor, Body<T> body, NativeHandle handle) {
     Work<T> work = new Work<>(handle);
     executor.execute(() -> work.run(body));
     return work;
@@ -28,35 +31,20 @@ final class Work<T> extends CompletableFuture<T> {
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
     boolean isCancelled = super.cancel(mayInterruptIfRunning);
-    synchronized (this) {
-      if (isCancelled && isRunning) {
-        handle.cancel();
-      }
+    if (isCancelled) {
+      handle.cancel(ticket);
     }
     return isCancelled;
   }
 
-  private void run(Function<Future<T>, T> body) {
-    synchronized (this) {
-      if (isDone()) {
-        return;
-      }
-      isRunning = true;
+  private void run(Body<T> body) {
+    if (isDone()) {
+      return;
     }
-    T result = null;
-    Throwable failure = null;
     try {
-      result = body.apply(this);
+      complete(body.call(this, ticket));
     } catch (Throwable e) { // an Error of a callback reaches the future, too
-      failure = e;
-    }
-    synchronized (this) {
-      isRunning = false;
-    }
-    if (failure == null) {
-      complete(result);
-    } else {
-      completeExceptionally(failure);
+      completeExceptionally(e);
     }
   }
 }

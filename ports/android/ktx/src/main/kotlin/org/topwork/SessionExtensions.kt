@@ -14,30 +14,24 @@ import kotlinx.coroutines.withContext
  */
 public suspend fun Session.runSuspending(
     dispatcher: CoroutineDispatcher = Dispatchers.Default
-): Unit = withContext(dispatcher) { cancelling(handle) { run() } }
+): Unit = withContext(dispatcher) { cancellable(handle) { run(it) } }
 
 /**
- * Calls [body], and cancels it as soon as the coroutine is cancelled. The library's exception of a
- * cancelled call becomes the coroutine's.
+ * Calls [body] with a ticket for one call of the handle, and cancels that call as soon as the
+ * coroutine is cancelled, also while it waits for its turn. The library's exception of a cancelled
+ * call becomes the coroutine's.
  */
 @OptIn(InternalCoroutinesApi::class)
-internal suspend fun <T> cancelling(handle: NativeHandle, body: () -> T): T {
+internal suspend fun <T> cancellable(handle: NativeHandle, body: (NativeHandle.Ticket) -> T): T {
   val job = kotlin.coroutines.coroutineContext.job
-  val lock = Any()
-  var isRunning = true
-  val watch =
-      job.invokeOnCompletion(onCancelling = true) {
-        synchronized(lock) {
-          if (it != null && isRunning) handle.cancel()
-        }
-      }
+  val ticket = NativeHandle.Ticket()
+  val watch = job.invokeOnCompletion(onCancelling = true) { if (it != null) handle.cancel(ticket) }
   try {
-    return body()
+    return body(ticket)
   } catch (e: TopworkException.Cancelled) {
     if (job.isCancelled) throw job.getCancellationException()
     throw e
   } finally {
-    synchronized(lock) { isRunning = false }
     watch.dispose()
   }
 }

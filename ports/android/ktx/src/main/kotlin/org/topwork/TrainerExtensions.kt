@@ -1,5 +1,6 @@
 package org.topwork
 
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.channels.trySendBlocking
@@ -17,14 +18,14 @@ import kotlinx.coroutines.withContext
 public suspend fun Trainer.addSuspending(
     examples: Examples,
     dispatcher: CoroutineDispatcher = Dispatchers.Default
-): Unit = withContext(dispatcher) { cancelling(handle) { add(examples) } }
+): Unit = withContext(dispatcher) { cancellable(handle) { add(examples, it) } }
 
 /**
  * Trains while it is collected, on [dispatcher], and emits every epoch. The flow ends when nothing
  * is left to do or a limit of [options] is reached; a collector that stops cancels the training,
  * which goes on from there when it is collected again.
  *
- * @param options its progress listener is not called
+ * @param options its progress listener is not called, and it stays as it is
  * @throws TopworkException as [Trainer.fit], to the collector
  */
 public fun Trainer.fitFlow(
@@ -32,15 +33,25 @@ public fun Trainer.fitFlow(
     dispatcher: CoroutineDispatcher = Dispatchers.Default
 ): Flow<TrainerProgress> =
     channelFlow {
-          cancelling(handle) { fit(options.onEpoch { trySendBlocking(it).isSuccess }) }
+          val emitting = options.withListener { trySendBlocking(it).isSuccess }
+          cancellable(handle) { fit(emitting, it) }
         }
         .flowOn(dispatcher)
 
 /**
- * Makes a model with the new head on [dispatcher]. The caller closes it.
+ * Makes a model with the new head on [dispatcher]. The caller closes it. A coroutine that is
+ * cancelled meanwhile gets none.
  *
  * @throws TopworkException as [Trainer.export]
  */
 public suspend fun Trainer.exportSuspending(
     dispatcher: CoroutineDispatcher = Dispatchers.Default
-): Model = withContext(dispatcher) { export() }
+): Model {
+  var model: Model? = null
+  try {
+    return withContext(dispatcher) { cancellable(handle) { export(it) }.also { model = it } }
+  } catch (e: CancellationException) {
+    model?.close() // it was made, and then the coroutine was cancelled
+    throw e
+  }
+}

@@ -30,6 +30,7 @@ public final class Interpreter implements InterpreterApi {
   private final Session main;
   private final Options options;
   private final Map<String, Session> signatures = new HashMap<>();
+  private final Map<Session, Inputs> inputs = new HashMap<>();
   private final Object cancelLock = new Object();
   private boolean isCancelled; // guarded by cancelLock, as the next
   private Session running;
@@ -218,7 +219,7 @@ public final class Interpreter implements InterpreterApi {
 
   @Override
   public void allocateTensors() {
-    Failures.translated(main::prepare);
+    Failures.translated(inputs(main)::prepare);
   }
 
   @Override
@@ -228,10 +229,13 @@ public final class Interpreter implements InterpreterApi {
 
   @Override
   public void resizeInput(int index, int[] shape, boolean strict) {
-    if (strict) {
-      Values.checkOpen(main.inputInfo(index), shape);
-    }
-    Failures.translated(() -> main.resizeInput(index, shape));
+    Failures.translated(
+        () -> {
+          if (strict) {
+            Values.checkOpen(main.inputInfo(index), shape);
+          }
+          inputs(main).resize(index, shape);
+        });
   }
 
   @Override
@@ -347,13 +351,19 @@ public final class Interpreter implements InterpreterApi {
     return new Session(model, shared);
   }
 
-  private static Tensor tensor(Session session, int index, boolean isInput) {
-    return new SessionTensor(session, index, isInput);
+  private Inputs inputs(Session session) {
+    return inputs.computeIfAbsent(session, Inputs::new);
   }
 
-  private Void run(Session session, Map<Integer, Object> inputs, Map<Integer, Object> outputs) {
-    inputs.forEach((index, value) -> Values.resizeIfDifferent(session, index, value));
-    inputs.forEach((index, value) -> Values.write(session, index, value));
+  private Tensor tensor(Session session, int index, boolean isInput) {
+    return new SessionTensor(session, inputs(session), index, isInput);
+  }
+
+  private Void run(Session session, Map<Integer, Object> values, Map<Integer, Object> outputs) {
+    Inputs inputs = inputs(session);
+    values.forEach((index, value) -> Values.resizeIfDifferent(inputs, index, value));
+    inputs.prepare();
+    values.forEach((index, value) -> Values.write(session, index, value));
     long start = System.nanoTime();
     setRunning(session);
     try {

@@ -10,11 +10,13 @@ import org.topwork.TensorInfo;
 /** An input or output of a session; it tells what is so at the time of each call. */
 final class SessionTensor implements Tensor {
   private final Session session;
+  private final Inputs inputs;
   private final int index;
   private final boolean isInput;
 
-  SessionTensor(Session session, int index, boolean isInput) {
+  SessionTensor(Session session, Inputs inputs, int index, boolean isInput) {
     this.session = session;
+    this.inputs = inputs;
     this.index = index;
     this.isInput = isInput;
     Failures.translated(this::info);
@@ -35,22 +37,29 @@ final class SessionTensor implements Tensor {
 
   @Override
   public int numDimensions() {
-    return info().shape().length;
+    return shape().length;
   }
 
   @Override
   public int numBytes() {
-    return (int) info().bytes();
+    TensorInfo info = info();
+    return isInput
+        ? (int) (((long) numElements() * info.dataType().bits() + 7) / 8)
+        : (int) info.bytes();
   }
 
   @Override
   public int numElements() {
-    return (int) info().elements();
+    int elements = 1;
+    for (int dimension : shape()) {
+      elements *= dimension;
+    }
+    return elements;
   }
 
   @Override
   public int[] shape() {
-    return info().shape();
+    return isInput ? inputs.shape(index) : info().shape();
   }
 
   @Override
@@ -81,6 +90,7 @@ final class SessionTensor implements Tensor {
 
   @Override
   public ByteBuffer asReadOnlyBuffer() {
+    Failures.translated(inputs::prepare);
     ByteBuffer values = isInput ? session.input(index) : session.output(index);
     return values.asReadOnlyBuffer().order(ByteOrder.nativeOrder());
   }

@@ -19,17 +19,12 @@ final class Values {
   private Values() {}
 
   /** Resizes an input to the shape of an array; a buffer leaves it as it is. */
-  static void resizeIfDifferent(Session session, int index, Object value) {
+  static void resizeIfDifferent(Inputs inputs, int index, Object value) {
     if (value == null) {
       throw new IllegalArgumentException("input " + index + " is null");
     }
-    if (value instanceof Buffer) {
-      return;
-    }
-    int[] shape = shapeOf(value);
-    if (!Arrays.equals(shape, session.inputInfo(index).shape())) {
-      session.resizeInput(index, shape);
-      session.prepare();
+    if (!(value instanceof Buffer)) {
+      inputs.resizeIfDifferent(index, shapeOf(value));
     }
   }
 
@@ -131,7 +126,8 @@ final class Values {
     while (type.isArray()) {
       type = type.getComponentType();
     }
-    if (!fits(info.dataType(), type)) {
+    boolean isBoxes = value.getClass().isArray() && !type.isPrimitive();
+    if (isBoxes || !fits(info.dataType(), type)) {
       throw new IllegalArgumentException(info + " does not take values of type " + type.getName());
     }
   }
@@ -198,7 +194,9 @@ final class Values {
   }
 
   private static void readArray(ByteBuffer from, Object array) {
-    if (array instanceof Object[]) {
+    if (array == null) {
+      throw new IllegalArgumentException("a part of an output's array is null");
+    } else if (array instanceof Object[]) {
       for (Object part : (Object[]) array) {
         readArray(from, part);
       }

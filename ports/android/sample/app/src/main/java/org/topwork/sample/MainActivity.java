@@ -27,6 +27,8 @@ public final class MainActivity extends Activity {
 
   private final ExecutorService worker = Executors.newSingleThreadExecutor();
   private final Handler screen = new Handler();
+  private final FrameLoop frames =
+      new FrameLoop(begin -> screen.postDelayed(begin, FRAME_MILLIS), this::classifyFrame);
   private Camera camera;
   private TextureView preview;
   private TextView answer;
@@ -58,12 +60,12 @@ public final class MainActivity extends Activity {
     } else {
       requestPermissions(new String[] {Manifest.permission.CAMERA}, 0);
     }
-    screen.post(this::classifyFrame);
+    frames.resume();
   }
 
   @Override
   protected void onPause() {
-    screen.removeCallbacksAndMessages(null);
+    frames.pause();
     camera.stop();
     super.onPause();
   }
@@ -126,15 +128,22 @@ public final class MainActivity extends Activity {
     Bitmap frame = preview.isAvailable() ? preview.getBitmap(FRAME_SIZE, FRAME_SIZE) : null;
     work(
         () -> {
-          if (frame != null && teacher != null) {
-            read(frame);
-            Teacher.Answer seen = teacher.classify(pixels, frame.getWidth(), frame.getHeight(), 0);
-            int percent = Math.round(100 * seen.probability());
-            String text = getString(R.string.answer, seen.name(), percent);
-            runOnUiThread(() -> answer.setText(text));
+          try {
+            if (frame != null && teacher != null) {
+              classify(frame);
+            }
+          } finally {
+            runOnUiThread(frames::looked);
           }
-          screen.postDelayed(this::classifyFrame, FRAME_MILLIS);
         });
+  }
+
+  private void classify(Bitmap frame) {
+    read(frame);
+    Teacher.Answer seen = teacher.classify(pixels, frame.getWidth(), frame.getHeight(), 0);
+    int percent = Math.round(100 * seen.probability());
+    String text = getString(R.string.answer, seen.name(), percent);
+    runOnUiThread(() -> answer.setText(text));
   }
 
   private void read(Bitmap frame) {
