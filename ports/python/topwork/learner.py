@@ -75,6 +75,7 @@ class Learner:
         removed; needed unless statistics_only. groups: [n] integers from 0 on. After a failure none is learnt."""
         arrays = self._arrays(X)
         names = [str(name) for name in y]
+        groups = targets.check_groups(groups)
         with self._lock:
             known = self.classes
             new = [name for name in dict.fromkeys(names) if name not in known]
@@ -83,8 +84,7 @@ class Learner:
                 known += new
             place = {name: i for i, name in enumerate(known)}
             try:
-                self._core.add(arrays, np.array([place[name] for name in names], np.int64),
-                               None if groups is None else np.require(groups, np.int32, ["C"]),
+                self._core.add(arrays, np.array([place[name] for name in names], np.int64), groups,
                                [str(text) for text in ids or ()])
             except BaseException:
                 if new:

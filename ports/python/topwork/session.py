@@ -279,7 +279,12 @@ class Session:
     def _ask_for(self, index: int, shape: Sequence[int]) -> None:
         if index in self._read_from:
             self._core.bind(index, None, True)
-        self._core.resize(index, list(shape))
+        try:
+            self._core.resize(index, list(shape))
+        except BaseException:
+            if index in self._read_from:
+                self._bind_input(index, self._read_from[index])
+            raise
         self._is_resized = True
 
     def _prepare(self) -> None:

@@ -87,6 +87,9 @@ def check_groups(groups: Any) -> Optional[NDArray[np.int32]]:
     array = np.asarray(groups)
     if array.dtype.kind not in "iub" or array.ndim != 1:
         raise ValueError("groups is one integer for each example; of names np.unique(names, return_inverse=True)[1] makes such")
+    if array.size and not (-1 <= array.min() and array.max() < 2**31):
+        raise ValueError(f"groups are 0 to {2**31 - 1}, or -1 for none; these go from {array.min()} to {array.max()}; "
+                         "np.unique(groups, return_inverse=True)[1] makes such")
     return np.require(array, np.int32, ["C"])
 
 

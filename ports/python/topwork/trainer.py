@@ -301,8 +301,9 @@ class Trainer(BaseEstimator):
             return
         new = [name for name in classes if name not in self.classes_]
         if new:
-            self.classes_ = np.append(self.classes_, np.asarray(new, dtype=classes.dtype))
-            self._core.set_classes([str(name) for name in self.classes_])
+            grown = np.append(self.classes_, np.asarray(new, dtype=classes.dtype))
+            self._core.set_classes([str(name) for name in grown])
+            self.classes_ = grown
 
     def _encoded(self, y: NDArray[Any]) -> tuple[Optional[NDArray[np.int64]], Optional[NDArray[np.float32]]]:
         if self.loss == "softmax":

@@ -43,6 +43,9 @@ def test_groups_relabelling_and_ids():
         one.remove(["no such"])
     with pytest.raises(errors.InvalidArgumentError):
         one.add(X[:1], ["elm"], [ids[0]])
+    for wrong in ([2**32], [0.5]):
+        with pytest.raises(ValueError, match="groups"):
+            one.add(X[:1], ["elm"], ["new"], groups=wrong)
     assert one.classes == ["ash", "beech", "oak"] and one.info["n_examples"] == 40
 
 

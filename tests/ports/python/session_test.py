@@ -139,6 +139,15 @@ def test_another_shape_resizes():
     np.testing.assert_array_equal(session.run()[0], many)
 
 
+def test_a_refused_resize_leaves_the_input_where_it_is():
+    session = topwork.Session(digits())
+    view = session.input(0)
+    with pytest.raises(errors.InvalidArgumentError):
+        session.resize(0, (-1, 64))
+    view[...] = pictures()
+    np.testing.assert_array_equal(session.run()[0], topwork.Session(digits()).run(pictures())[0])
+
+
 def test_lists_float64_and_dlpack():
     class Foreign:
         """Speaks DLPack and nothing else."""

@@ -251,10 +251,19 @@ def test_partial_fit_adds_examples_and_classes():
     trainer.partial_fit(X, y)
     assert trainer.classes_.tolist() == [0, 1, 2] and trainer.info["n_examples"] == 150
     assert trainer.score(*blobs(seed=3)) > 0.9
+    named = topwork.Trainer().fit(X, y.astype(str))
+    with pytest.raises(errors.InvalidArgumentError, match="empty name"):
+        named.partial_fit(X[:2], np.array(["", "x"]))
+    assert named.classes_.tolist() == ["0", "1", "2"]
+    named.partial_fit(X[:2], np.array(["x", "x"]))
+    assert named.classes_.tolist() == ["0", "1", "2", "x"] and named.info["n_examples"] == 92
 
 
 def test_groups_are_split_together_and_evaluate_judges():
     X, y = blobs(n=120)
+    for wrong in (np.arange(120) + 2**32, np.arange(120) - 2, np.arange(120) / 10):
+        with pytest.raises(ValueError, match="groups"):
+            topwork.Trainer().fit(X, y, groups=wrong)
     trainer = topwork.Trainer().fit(X, y, groups=np.arange(120) // 10)
     assert trainer.info["n_validation"] % 10 == 0
     result = trainer.evaluate()
