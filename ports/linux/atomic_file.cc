@@ -13,6 +13,7 @@
 
 #include <new>
 
+#include "ports/linux/flock.h"
 #include "ports/port.h"
 
 namespace topwork {
@@ -81,10 +82,9 @@ Claim LockTemporary(int fd, const std::string& path, bool made_here) {
     return made_here && errno != EWOULDBLOCK ? Claim::kOurs : Claim::kTaken;
   }
   // Somebody may have renamed or removed it before it was locked.
-  struct stat here, there;
-  const bool same = fstat(fd, &here) == 0 && lstat(path.c_str(), &there) == 0 &&
-                    here.st_ino == there.st_ino && here.st_dev == there.st_dev;
-  return same && S_ISREG(here.st_mode) ? Claim::kOurs : Claim::kTaken;
+  struct stat info;
+  const bool same = IsAt(fd, path) && fstat(fd, &info) == 0;
+  return same && S_ISREG(info.st_mode) ? Claim::kOurs : Claim::kTaken;
 }
 
 void RemoveLeftover(const std::string& path) {
@@ -150,12 +150,10 @@ int AtomicFileWrite(AtomicFile* file, const void* data, size_t size) {
 int AtomicFileCommit(AtomicFile* file) {
   const bool replaces = !file->temporary.empty();
   int error = SyncFd(file->fd);
-  bool renamed = false;
-  if (replaces) {
-    if (error == 0 && rename(file->temporary.c_str(), file->path.c_str()) != 0) error = errno;
-    renamed = error == 0;
-    if (!renamed) unlink(file->temporary.c_str());
-  }
+  if (replaces && error == 0 && rename(file->temporary.c_str(), file->path.c_str()) != 0)
+    error = errno;
+  const bool renamed = replaces && error == 0;
+  if (replaces && !renamed) unlink(file->temporary.c_str());
   // Only now: the temporary is locked while it has its name.
   error = CloseKeepingError(file->fd, error);
   if (renamed) {

@@ -14,6 +14,7 @@
 
 #include <new>
 
+#include "ports/linux/flock.h"
 #include "ports/port.h"
 
 namespace topwork {
@@ -77,12 +78,6 @@ bool IsLockFile(int fd) {
   return info.st_size == 0 || TextOf(fd).compare(0, kMarkBytes, kMark) == 0;
 }
 
-bool IsAt(int fd, const std::string& path) {
-  struct stat here, there;
-  return fstat(fd, &here) == 0 && lstat(path.c_str(), &there) == 0 && here.st_ino == there.st_ino &&
-         here.st_dev == there.st_dev;
-}
-
 std::string OwnName() {
   char name[64] = "";
   const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
@@ -142,7 +137,7 @@ int TryLock(const std::string& path, FileLock* lock, LockHolder* holder) {
     if (i > 0) SleepMillis(1);
     ReadHolder(fd, holder);
   }
-  const bool no_locks = error == ENOLCK || error == ENOSYS || error == ENOTSUP || error == EINVAL;
+  const bool no_locks = MeansNoLocks(error);
   if (no_locks) unlink(path.c_str());
   close(fd);
   if (no_locks) return 0;

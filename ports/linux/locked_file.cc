@@ -7,6 +7,7 @@
 
 #include <new>
 
+#include "ports/linux/flock.h"
 #include "ports/port.h"
 
 namespace topwork {
@@ -23,8 +24,7 @@ constexpr int kMostTries = 100;
 int Lock(int fd) {
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    const bool no_locks = errno == ENOLCK || errno == ENOSYS || errno == ENOTSUP || errno == EINVAL;
-    return no_locks ? 0 : errno;
+    return MeansNoLocks(errno) ? 0 : errno;
   }
   return 0;
 }

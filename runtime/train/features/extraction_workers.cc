@@ -159,11 +159,10 @@ bool ExtractionWorkers::SetBatch(int batch) {
 void ExtractionWorkers::Run(FunctionRef<void(int i, Backbone* backbone)> work) {
   const int n_cpu = size() - n_devices();
   // Where there is no session of the CPU, the caller waits for the last device.
-  const int n_waiting = n_devices() - (n_cpu == 0 ? 1 : 0);
+  std::vector<Thread> waiting(static_cast<size_t>(n_devices() - (n_cpu == 0 ? 1 : 0)));
   // A device that gets no thread takes none of the work: the others do it.
-  const std::unique_ptr<Thread[]> waiting(new Thread[static_cast<size_t>(std::max(n_waiting, 0))]);
-  for (int d = 0; d < n_waiting; ++d) {
-    (void)waiting[static_cast<size_t>(d)].Start([this, &work, d] { RunOne(d, work); });
+  for (size_t d = 0; d < waiting.size(); ++d) {
+    (void)waiting[d].Start([this, &work, d] { RunOne(static_cast<int>(d), work); });
   }
   if (n_cpu > 1) {
     pool_->ParallelFor(n_cpu,
